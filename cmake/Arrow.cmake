@@ -1,0 +1,37 @@
+# Arrow C++ 26: an installed one where CMake finds it, else the headers and libraries of
+# the pyarrow wheel in .venv. Target forebay_arrow carries core, compute and Parquet;
+# forebay_arrow_s3 adds the S3 library.
+find_package(Arrow 26 QUIET)
+find_package(Parquet 26 QUIET)
+add_library(forebay_arrow INTERFACE)
+add_library(forebay_arrow_s3 INTERFACE)
+if(Arrow_FOUND AND Parquet_FOUND)
+  target_link_libraries(forebay_arrow INTERFACE Arrow::arrow_shared Parquet::parquet_shared)
+  if(TARGET ArrowCompute::arrow_compute_shared)
+    target_link_libraries(forebay_arrow INTERFACE ArrowCompute::arrow_compute_shared)
+  endif()
+else()
+  set(FOREBAY_PYTHON_EXE "${CMAKE_SOURCE_DIR}/.venv/bin/python" CACHE FILEPATH
+      "The Python whose pyarrow wheel gives Arrow")
+  execute_process(
+    COMMAND ${FOREBAY_PYTHON_EXE} -c "import pyarrow; print(pyarrow.__path__[0])"
+    OUTPUT_VARIABLE wheel OUTPUT_STRIP_TRAILING_WHITESPACE RESULT_VARIABLE failed)
+  if(failed)
+    message(FATAL_ERROR "Arrow C++ was not found: run 'make setup' first")
+  endif()
+  set(FOREBAY_ARROW_DIR "${wheel}" CACHE INTERNAL "")
+  target_include_directories(forebay_arrow SYSTEM INTERFACE ${wheel}/include)
+  target_link_libraries(forebay_arrow INTERFACE
+    ${wheel}/libarrow.so.2600 ${wheel}/libparquet.so.2600 ${wheel}/libarrow_compute.so.2600)
+  target_link_options(forebay_arrow INTERFACE -Wl,-rpath,${wheel})
+  target_link_libraries(forebay_arrow_s3 INTERFACE ${wheel}/libarrow_s3.so.2600)
+endif()
+target_link_libraries(forebay_arrow_s3 INTERFACE forebay_arrow)
+
+# The Arrow headers are precompiled once and shared by every folder that speaks Arrow.
+file(WRITE ${CMAKE_BINARY_DIR}/arrow_headers.cc "")
+add_library(forebay_arrow_headers OBJECT ${CMAKE_BINARY_DIR}/arrow_headers.cc)
+target_link_libraries(forebay_arrow_headers PUBLIC forebay_arrow)
+target_precompile_headers(forebay_arrow_headers PRIVATE
+  <arrow/api.h> <arrow/io/interfaces.h> <arrow/ipc/api.h> <parquet/arrow/reader.h>
+  <algorithm> <chrono> <functional> <map> <memory> <mutex> <optional> <string> <vector>)

@@ -1,0 +1,247 @@
+#include "model/manifest.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace forebay::model {
+namespace {
+
+constexpr char kMagic[8] = {'F', 'B', 'M', 'A', 'N', 'I', 'F', '\n'};
+
+struct Section {
+  uint64_t offset;
+  uint64_t count;  // of records; of bytes for text
+};
+
+struct Header {
+  char magic[8];
+  uint32_t format_version;
+  uint32_t file_format;
+  Hash128 version;
+  uint64_t size;
+  uint64_t row_count;
+  Section schema;
+  Section origin;
+  Section text;
+  Section objects;
+  Section pieces;
+  Section units;
+  Section ranges;
+  Section wide;
+};
+static_assert(sizeof(Header) == 48 + 8 * 16);
+
+template <typename T>
+Status Cut(std::string_view bytes, const Section& section, std::span<const T>* out) {
+  bool aligned = section.offset % 8 == 0 || sizeof(T) == 1;
+  if (!aligned || section.offset > bytes.size() ||
+      section.count > (bytes.size() - section.offset) / sizeof(T)) {
+    return Status::Corrupt("the manifest has a section outside itself");
+  }
+  *out = {reinterpret_cast<const T*>(bytes.data() + section.offset), section.count};
+  return Status::OK();
+}
+
+Status CutText(std::string_view bytes, const Section& section, std::string_view* out) {
+  std::span<const char> chars;
+  FB_RETURN_NOT_OK(Cut(bytes, section, &chars));
+  *out = {chars.data(), chars.size()};
+  return Status::OK();
+}
+
+Section Append(std::string& out, const void* data, size_t count, size_t width) {
+  out.resize((out.size() + 7) / 8 * 8);
+  Section section{out.size(), count};
+  if (count > 0) out.append(static_cast<const char*>(data), count * width);
+  return section;
+}
+
+template <typename T>
+Section Append(std::string& out, const std::vector<T>& records) {
+  return Append(out, records.data(), records.size(), sizeof(T));
+}
+
+Status Wrong(std::string_view what) {
+  return Status::Corrupt(fmt::format("the manifest does not add up: {}", what));
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const Manifest>> Manifest::View(std::string_view bytes,
+                                                       std::shared_ptr<const void> owner) {
+  Header header;
+  if (bytes.size() < sizeof(header)) return Status::Corrupt("the manifest is too short");
+  if (reinterpret_cast<uintptr_t>(bytes.data()) % 8 != 0) return Wrong("alignment");
+  std::memcpy(&header, bytes.data(), sizeof(header));
+  if (std::memcmp(header.magic, kMagic, sizeof(kMagic)) != 0) {
+    return Status::Corrupt("these bytes are not a manifest");
+  }
+  if (header.format_version != kFormatVersion) {
+    return Status::Unsupported(fmt::format("the manifest has format version {}, not {}",
+                                           header.format_version, kFormatVersion));
+  }
+  if (header.size != bytes.size()) return Wrong("size");
+  auto manifest = std::shared_ptr<Manifest>(new Manifest());
+  manifest->owner_ = std::move(owner);
+  manifest->bytes_ = bytes;
+  manifest->version_ = header.version;
+  manifest->row_count_ = header.row_count;
+  manifest->format_ = static_cast<FileFormat>(header.file_format);
+  std::string_view schema;
+  FB_RETURN_NOT_OK(CutText(bytes, header.schema, &schema));
+  FB_RETURN_NOT_OK(CutText(bytes, header.origin, &manifest->origin_));
+  FB_RETURN_NOT_OK(CutText(bytes, header.text, &manifest->text_));
+  FB_RETURN_NOT_OK(Cut(bytes, header.objects, &manifest->objects_));
+  FB_RETURN_NOT_OK(Cut(bytes, header.pieces, &manifest->pieces_));
+  FB_RETURN_NOT_OK(Cut(bytes, header.units, &manifest->units_));
+  FB_RETURN_NOT_OK(Cut(bytes, header.ranges, &manifest->ranges_));
+  FB_RETURN_NOT_OK(Cut(bytes, header.wide, &manifest->wide_));
+  FB_ASSIGN_OR_RETURN(manifest->schema_, Schema::Decode(schema));
+  manifest->wide_words_ =
+      static_cast<uint32_t>((manifest->schema_.fields.size() + 63) / 64);
+  FB_RETURN_NOT_OK(manifest->Check());
+  return std::shared_ptr<const Manifest>(std::move(manifest));
+}
+
+Status Manifest::Check() const {
+  if (format_ > FileFormat::kOrc) return Wrong("file format");
+  if (wide_.size() != units_.size() * wide_words_) return Wrong("wide columns");
+  for (const ObjectRecord& object : objects_) {
+    if (object.uri_offset > text_.size() ||
+        object.uri_size > text_.size() - object.uri_offset ||
+        object.etag_offset > text_.size() ||
+        object.etag_size > text_.size() - object.etag_offset) {
+      return Wrong("object names");
+    }
+  }
+  for (const PieceRecord& piece : pieces_) {
+    if (piece.object >= objects_.size()) return Wrong("pieces");
+  }
+  uint64_t row = 0;
+  uint32_t next_range = 0;
+  for (uint32_t i = 0; i < units_.size(); ++i) {
+    const UnitRecord& unit = units_[i];
+    if (unit.first_piece > pieces_.size() ||
+        unit.piece_count > pieces_.size() - unit.first_piece ||
+        unit.first_range != next_range ||
+        unit.range_count > ranges_.size() - unit.first_range || unit.first_row != row) {
+      return Wrong("units");
+    }
+    for (uint32_t r = 0; r < unit.range_count; ++r, ++next_range) {
+      const RangeRecord& range = ranges_[next_range];
+      if (range.unit != i || range.first_row != row || range.row_count == 0) {
+        return Wrong("ranges");
+      }
+      row += range.row_count;
+    }
+    if (row - unit.first_row != unit.row_count) return Wrong("rows of a unit");
+  }
+  if (next_range != ranges_.size() || row != row_count_) return Wrong("rows");
+  return Status::OK();
+}
+
+std::string_view Manifest::uri(const ObjectRecord& object) const {
+  return text_.substr(object.uri_offset, object.uri_size);
+}
+
+Object Manifest::object(uint32_t index) const {
+  const ObjectRecord& record = objects_[index];
+  ObjectIdentity identity{
+      .size = record.size,
+      .etag = std::string(text_.substr(record.etag_offset, record.etag_size)),
+      .mtime_ns = record.mtime_ns,
+      .ctime_ns = record.ctime_ns,
+      .inode = record.inode};
+  return {std::string(uri(record)), std::move(identity)};
+}
+
+bool Manifest::IsWide(uint32_t unit, uint32_t column) const {
+  uint64_t word = wide_[static_cast<size_t>(unit) * wide_words_ + column / 64];
+  return ((word >> (column % 64)) & 1) != 0;
+}
+
+uint32_t Manifest::RangeOf(uint64_t row) const {
+  auto after = std::ranges::upper_bound(ranges_, row, {}, &RangeRecord::first_row);
+  return static_cast<uint32_t>(after - ranges_.begin() - 1);
+}
+
+ManifestBuilder::ManifestBuilder(Options options) : options_(std::move(options)) {}
+
+uint32_t ManifestBuilder::AddObject(const Object& object, uint64_t row_count) {
+  ObjectRecord record{};
+  record.uri_offset = text_.size();
+  record.uri_size = static_cast<uint32_t>(object.uri.size());
+  text_ += object.uri;
+  record.etag_offset = text_.size();
+  record.etag_size = static_cast<uint32_t>(object.identity.etag.size());
+  text_ += object.identity.etag;
+  record.size = object.identity.size;
+  record.mtime_ns = object.identity.mtime_ns;
+  record.ctime_ns = object.identity.ctime_ns;
+  record.inode = object.identity.inode;
+  record.row_count = row_count;
+  objects_.push_back(record);
+  object_hashes_.push_back(object.ContentHash(options_.origin));
+  return static_cast<uint32_t>(objects_.size() - 1);
+}
+
+void ManifestBuilder::AddUnit(const Unit& unit) {
+  UnitRecord record{};
+  Hasher content;
+  record.first_row = row_count_;
+  record.first_piece = static_cast<uint32_t>(pieces_.size());
+  record.piece_count = static_cast<uint32_t>(unit.pieces.size());
+  for (const Piece& piece : unit.pieces) {
+    content.Update(&object_hashes_[piece.object], sizeof(Hash128));
+    content.Update(&piece.first_group, sizeof(piece.first_group));
+    content.Update(&piece.group_count, sizeof(piece.group_count));
+    record.row_count += piece.row_count;
+    pieces_.push_back({.row_count = piece.row_count,
+                       .object = piece.object,
+                       .first_group = piece.first_group,
+                       .group_count = piece.group_count,
+                       .reserved = 0});
+  }
+  record.content = content.Digest();
+  record.first_range = static_cast<uint32_t>(ranges_.size());
+  record.range_count = static_cast<uint32_t>(unit.range_rows.size());
+  auto index = static_cast<uint32_t>(units_.size());
+  for (uint32_t rows : unit.range_rows) {
+    ranges_.push_back({.first_row = row_count_, .row_count = rows, .unit = index});
+    row_count_ += rows;
+  }
+  FB_CHECK(row_count_ - record.first_row == record.row_count);
+  units_.push_back(record);
+  size_t words = (options_.schema.fields.size() + 63) / 64;
+  size_t base = wide_.size();
+  wide_.resize(base + words);
+  for (uint32_t column : unit.wide_columns) {
+    wide_[base + column / 64] |= uint64_t{1} << (column % 64);
+  }
+}
+
+std::string ManifestBuilder::Finish() {
+  Header header{};
+  std::memcpy(header.magic, kMagic, sizeof(kMagic));
+  header.format_version = Manifest::kFormatVersion;
+  header.file_format = static_cast<uint32_t>(options_.format);
+  header.version = options_.version;
+  header.row_count = row_count_;
+  std::string out(sizeof(header), '\0');
+  std::string schema = options_.schema.Encode();
+  header.schema = Append(out, schema.data(), schema.size(), 1);
+  header.origin = Append(out, options_.origin.data(), options_.origin.size(), 1);
+  header.text = Append(out, text_.data(), text_.size(), 1);
+  header.objects = Append(out, objects_);
+  header.pieces = Append(out, pieces_);
+  header.units = Append(out, units_);
+  header.ranges = Append(out, ranges_);
+  header.wide = Append(out, wide_);
+  header.size = out.size();
+  std::memcpy(out.data(), &header, sizeof(header));
+  return out;
+}
+
+}  // namespace forebay::model

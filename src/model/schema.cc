@@ -1,0 +1,112 @@
+#include "model/schema.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+namespace forebay::model {
+namespace {
+
+constexpr int kNestingMax = 64;
+
+using Metadata = std::vector<std::pair<std::string, std::string>>;
+
+void PutMetadata(Encoder& out, const Metadata& metadata) {
+  out.Put<uint32_t>(static_cast<uint32_t>(metadata.size()));
+  for (const auto& [key, value] : metadata) {
+    out.PutString(key);
+    out.PutString(value);
+  }
+}
+
+Metadata GetMetadata(Decoder& in) {
+  Metadata metadata(in.GetCount(8));
+  for (auto& [key, value] : metadata) {
+    key = in.GetString();
+    value = in.GetString();
+  }
+  return metadata;
+}
+
+void PutField(Encoder& out, const Field& field) {
+  out.PutString(field.name);
+  out.PutString(field.format);
+  out.Put<uint8_t>(field.nullable ? 1 : 0);
+  PutMetadata(out, field.metadata);
+  out.Put<uint32_t>(static_cast<uint32_t>(field.children.size()));
+  for (const Field& child : field.children) PutField(out, child);
+}
+
+Status GetField(Decoder& in, int depth, Field* field) {
+  if (depth > kNestingMax) return Status::Corrupt("the schema is nested too deeply");
+  field->name = in.GetString();
+  field->format = in.GetString();
+  field->nullable = in.Get<uint8_t>() != 0;
+  field->metadata = GetMetadata(in);
+  field->children.resize(in.GetCount(17));
+  for (Field& child : field->children) FB_RETURN_NOT_OK(GetField(in, depth + 1, &child));
+  return Status::OK();
+}
+
+}  // namespace
+
+void Field::EncodeType(Encoder& out) const {
+  out.PutString(name);
+  out.PutString(format);
+  out.Put<uint32_t>(static_cast<uint32_t>(children.size()));
+  for (const Field& child : children) child.EncodeType(out);
+}
+
+std::optional<uint32_t> Schema::Find(std::string_view name) const {
+  for (size_t i = 0; i < fields.size(); ++i) {
+    if (fields[i].name == name) return static_cast<uint32_t>(i);
+  }
+  return std::nullopt;
+}
+
+std::string Schema::Encode() const {
+  Encoder out;
+  PutMetadata(out, metadata);
+  out.Put<uint32_t>(static_cast<uint32_t>(fields.size()));
+  for (const Field& field : fields) PutField(out, field);
+  return out.Take();
+}
+
+Result<Schema> Schema::Decode(std::string_view bytes) {
+  Decoder in(bytes);
+  Schema schema;
+  schema.metadata = GetMetadata(in);
+  schema.fields.resize(in.GetCount(17));
+  for (Field& field : schema.fields) FB_RETURN_NOT_OK(GetField(in, 0, &field));
+  FB_RETURN_NOT_OK(in.Finish("the schema"));
+  return schema;
+}
+
+Result<std::vector<uint32_t>> Project(const Schema& schema,
+                                      const std::vector<std::string>& columns) {
+  std::vector<uint32_t> out;
+  if (columns.empty()) {
+    for (uint32_t i = 0; i < schema.fields.size(); ++i) out.push_back(i);
+    return out;
+  }
+  for (const std::string& name : columns) {
+    auto index = schema.Find(name);
+    if (!index) {
+      std::vector<std::string_view> names;
+      for (const Field& field : schema.fields) names.push_back(field.name);
+      return Status::Invalid(fmt::format("there is no column '{}'; the columns are: {}",
+                                         name, fmt::join(names, ", ")));
+    }
+    out.push_back(*index);
+  }
+  std::ranges::sort(out);
+  auto twice = std::ranges::adjacent_find(out);
+  if (twice != out.end()) {
+    return Status::Invalid(fmt::format("column '{}' is asked for twice",
+                                       schema.fields[*twice].name));
+  }
+  return out;
+}
+
+}  // namespace forebay::model

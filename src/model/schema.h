@@ -1,0 +1,46 @@
+// Columns and their types, without Arrow behind them. A type is an Arrow C data interface
+// format string ("l", "u", "+l", "tsu:UTC", "w:16", …) plus children.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/status.h"
+
+namespace forebay::model {
+
+struct Field {
+  std::string name;
+  std::string format;
+  bool nullable = true;
+  std::vector<std::pair<std::string, std::string>> metadata;
+  std::vector<Field> children;
+
+  friend bool operator==(const Field&, const Field&) = default;
+  // Name, format and children: what a chunk's bytes depend on.
+  void EncodeType(Encoder& out) const;
+};
+
+struct Schema {
+  std::vector<Field> fields;
+  std::vector<std::pair<std::string, std::string>> metadata;
+
+  friend bool operator==(const Schema&, const Schema&) = default;
+  std::optional<uint32_t> Find(std::string_view name) const;
+  std::string Encode() const;
+  static Result<Schema> Decode(std::string_view bytes);
+};
+
+// Resolves column names to ascending indices. An empty list means all columns. An unknown
+// or doubled name is an error that lists what there is.
+Result<std::vector<uint32_t>> Project(const Schema& schema,
+                                      const std::vector<std::string>& columns);
+
+// The type as people write it: "int64", "list<float>", "timestamp[us, UTC]".
+std::string TypeName(const Field& field);
+
+}  // namespace forebay::model

@@ -1,0 +1,61 @@
+// Where bytes come from: one interface over local files, S3, HTTP, HDFS and the stores
+// that Arrow reaches. Thread-safe. Every call ends by its deadline.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/status.h"
+#include "model/object.h"
+
+namespace forebay::source {
+
+// "s3.endpoint", "s3.access-key-id", "s3.region", … (PyIceberg's names; docs/sources.md).
+using Options = std::map<std::string, std::string>;
+
+// What was asked of the source so far. Counted where bytes arrive, retries included.
+struct Stats {
+  std::atomic<uint64_t> requests{0};
+  std::atomic<uint64_t> bytes{0};
+  std::atomic<uint64_t> retries{0};
+};
+
+class Source {
+ public:
+  virtual ~Source() = default;
+
+  // All objects at or below `uri` (a folder or prefix), sorted by uri. A folder that is
+  // not there, or a prefix without objects, is kNotFound.
+  virtual Result<std::vector<model::Object>> List(const std::string& uri,
+                                                  Deadline deadline) = 0;
+
+  // One object and its identity. A folder is kNotFound here.
+  virtual Result<model::Object> Stat(const std::string& uri, Deadline deadline) = 0;
+
+  // Fills `into` with the object's bytes from `offset`, all or nothing. When the object
+  // is no longer the one of `object.identity`: kChanged, and `into` must not be used.
+  virtual Status Read(const model::Object& object, int64_t offset,
+                      std::span<std::byte> into, Deadline deadline) = 0;
+
+  // Tells apart places that use the same URIs: the S3 endpoint. Empty for the usual one.
+  virtual std::string origin() const { return {}; }
+  // How many reads at once make sense.
+  virtual int parallelism() const { return 8; }
+
+  Stats& stats() { return stats_; }
+
+ private:
+  Stats stats_;
+};
+
+// The source for a URI's scheme. The table of schemes is in source.cc.
+Result<std::shared_ptr<Source>> OpenSource(const std::string& uri, const Options& options);
+
+}  // namespace forebay::source
