@@ -1,0 +1,190 @@
+#include "wire/channel.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "base/errno_status.h"
+
+namespace forebay::wire {
+namespace {
+
+constexpr int kBacklog = 256;
+
+Result<sockaddr_un> Address(const std::string& path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (path.size() >= sizeof(address.sun_path)) {
+    return Status::Invalid("the socket path is too long: " + path);
+  }
+  std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
+  return address;
+}
+
+UniqueFd NewSocket() {
+  UniqueFd fd(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  // Room for a full message; the default would do on most hosts, not on all.
+  int bytes = 4 * static_cast<int>(kMessageBytesMax);
+  ::setsockopt(fd.get(), SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes));
+  return fd;
+}
+
+// True when `events` (or an error) came on the socket before the deadline.
+Result<bool> WaitFor(int fd, short events, Deadline deadline) {
+  for (;;) {
+    pollfd waiting{fd, events, 0};
+    int n = ::poll(&waiting, 1, static_cast<int>(deadline.Remaining().count()));
+    if (n > 0) return true;
+    if (n == 0 && deadline.passed()) return false;
+    if (n < 0 && errno != EINTR) return ErrnoStatus(errno, "poll");
+  }
+}
+
+Status PeerGoneStatus() { return Status::Unavailable("the other end has gone away"); }
+
+bool IsGone(int error) {
+  return error == EPIPE || error == ECONNRESET || error == ENOTCONN;
+}
+
+}  // namespace
+
+Channel::Channel(UniqueFd socket)
+    : socket_(std::move(socket)), send_mutex_(std::make_unique<std::mutex>()) {}
+
+Result<Channel> Channel::Connect(const std::string& path) {
+  FB_ASSIGN_OR_RETURN(sockaddr_un address, Address(path));
+  UniqueFd fd = NewSocket();
+  if (!fd.valid()) return ErrnoStatus(errno, "make a socket");
+  if (::connect(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)) != 0) {
+    return ErrnoStatus(errno, "connect to the node at " + path);
+  }
+  return Channel(std::move(fd));
+}
+
+Status Channel::Send(std::string_view bytes, const std::vector<int>& fds,
+                     Deadline deadline) {
+  if (bytes.size() > kMessageBytesMax || fds.size() > kMessageFdsMax) {
+    return Status::Internal("a message is larger than a message may be");
+  }
+  iovec part{const_cast<char*>(bytes.data()), bytes.size()};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * kMessageFdsMax)];
+  if (!fds.empty()) {
+    message.msg_control = control;
+    message.msg_controllen = CMSG_SPACE(sizeof(int) * fds.size());
+    cmsghdr* header = CMSG_FIRSTHDR(&message);
+    header->cmsg_level = SOL_SOCKET;
+    header->cmsg_type = SCM_RIGHTS;
+    header->cmsg_len = CMSG_LEN(sizeof(int) * fds.size());
+    std::memcpy(CMSG_DATA(header), fds.data(), sizeof(int) * fds.size());
+  }
+  std::lock_guard lock(*send_mutex_);
+  for (;;) {
+    if (::sendmsg(socket_.get(), &message, MSG_NOSIGNAL) >= 0) return Status::OK();
+    if (IsGone(errno)) return PeerGoneStatus();
+    // ETOOMANYREFS: too many descriptors in flight; the reader will take them off.
+    if (errno != EAGAIN && errno != EINTR && errno != ETOOMANYREFS) {
+      return ErrnoStatus(errno, "send to the other end");
+    }
+    FB_ASSIGN_OR_RETURN(bool ready, WaitFor(socket_.get(), POLLOUT, deadline));
+    if (!ready) return Status::Deadline("the other end takes no messages");
+  }
+}
+
+Result<std::optional<Packet>> Channel::ReceiveNow() {
+  buffer_.resize(kMessageBytesMax);
+  iovec part{buffer_.data(), buffer_.size()};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * kMessageFdsMax)];
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = sizeof(control);
+  ssize_t n = ::recvmsg(socket_.get(), &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+  if (n < 0) {
+    if (errno == EAGAIN || errno == EINTR) return std::optional<Packet>();
+    if (IsGone(errno)) return PeerGoneStatus();
+    return ErrnoStatus(errno, "receive from the other end");
+  }
+  Packet packet;
+  for (cmsghdr* header = CMSG_FIRSTHDR(&message); header != nullptr;
+       header = CMSG_NXTHDR(&message, header)) {
+    if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS) continue;
+    size_t count = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+    for (size_t i = 0; i < count; ++i) {
+      int fd = -1;
+      std::memcpy(&fd, CMSG_DATA(header) + i * sizeof(int), sizeof(int));
+      packet.fds.emplace_back(fd);
+    }
+  }
+  if (n == 0) return PeerGoneStatus();
+  if ((message.msg_flags & MSG_CTRUNC) != 0) {
+    return Status::Full("descriptors were lost: raise the limit of open files (ulimit -n)");
+  }
+  if ((message.msg_flags & MSG_TRUNC) != 0) {
+    return Status::Corrupt("the other end sent a message that is too large");
+  }
+  packet.bytes.assign(buffer_.data(), static_cast<size_t>(n));
+  return std::optional<Packet>(std::move(packet));
+}
+
+Result<Packet> Channel::Receive(Deadline deadline) {
+  for (;;) {
+    FB_ASSIGN_OR_RETURN(std::optional<Packet> packet, ReceiveNow());
+    if (packet) return *std::move(packet);
+    FB_ASSIGN_OR_RETURN(bool ready, WaitFor(socket_.get(), POLLIN, deadline));
+    if (!ready) return Status::Deadline("the other end did not answer in time");
+  }
+}
+
+Result<std::optional<Packet>> Channel::TryReceive() { return ReceiveNow(); }
+
+bool Channel::PeerGone() const {
+  char byte = 0;
+  ssize_t n = ::recv(socket_.get(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+  return n == 0 || (n < 0 && IsGone(errno));
+}
+
+void Channel::Shutdown() { ::shutdown(socket_.get(), SHUT_RDWR); }
+
+Result<uint32_t> Channel::PeerUser() const {
+  ucred peer{};
+  socklen_t size = sizeof(peer);
+  if (::getsockopt(socket_.get(), SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) {
+    return ErrnoStatus(errno, "ask who is at the other end");
+  }
+  return peer.uid;
+}
+
+Result<UniqueFd> Listen(const std::string& path) {
+  FB_ASSIGN_OR_RETURN(sockaddr_un address, Address(path));
+  UniqueFd fd = NewSocket();
+  if (!fd.valid()) return ErrnoStatus(errno, "make a socket");
+  // The mode is set on the socket before bind, so that it is never open to others.
+  ::fchmod(fd.get(), 0600);
+  if (::bind(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)) != 0) {
+    return ErrnoStatus(errno, "bind " + path);
+  }
+  if (::listen(fd.get(), kBacklog) != 0) return ErrnoStatus(errno, "listen at " + path);
+  return fd;
+}
+
+Result<std::optional<Channel>> Accept(int listener, Deadline deadline) {
+  FB_ASSIGN_OR_RETURN(bool ready, WaitFor(listener, POLLIN, deadline));
+  if (!ready) return std::optional<Channel>();
+  UniqueFd fd(::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+  if (fd.valid()) return std::optional<Channel>(Channel(std::move(fd)));
+  if (errno == EAGAIN || errno == EINTR || errno == ECONNABORTED) {
+    return std::optional<Channel>();
+  }
+  return ErrnoStatus(errno, "accept a reader");
+}
+
+}  // namespace forebay::wire

@@ -1,0 +1,138 @@
+// The messages of the reader protocol (docs/formats/reader-protocol.md). A message on the
+// wire is: type (u16), request id (u64), body. Requests get one or more answers with the
+// same id; events have id 0.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "base/hash.h"
+#include "base/status.h"
+#include "model/chunk.h"
+
+namespace forebay::wire {
+
+constexpr uint32_t kProtocolVersion = 1;
+// Chunks asked for in one request; keeps a request inside one message.
+constexpr size_t kRequestRefsMax = 4096;
+
+// reader → node, first. Answer: Welcome.
+struct Hello {
+  uint32_t protocol = kProtocolVersion;
+  uint32_t pid = 0;
+  std::string program;  // for `forebay status`
+};
+struct Welcome {
+  uint32_t protocol = kProtocolVersion;
+  uint32_t pid = 0;
+  std::string node_version;
+  std::string store;
+};
+// Answer to any request that failed.
+struct Failure {
+  Status status;
+};
+// Opens a dataset. With a manifest descriptor attached: that version and no other.
+// Answer: Opened, with the manifest's descriptor attached.
+struct Open {
+  std::string uri;
+  std::map<std::string, std::string> options;
+  uint64_t timeout_ms = 0;
+  uint64_t pinned_bytes = 0;  // size of the attached manifest, 0: none
+};
+struct Opened {
+  uint32_t dataset = 0;
+  uint64_t manifest_bytes = 0;
+};
+// A projection of an opened dataset; chunks are asked for in a view. Answer: Viewed.
+struct View {
+  uint32_t dataset = 0;
+  model::Projection columns;
+};
+struct Viewed {
+  uint32_t view = 0;
+};
+// Asks for chunks in order of need. Answers: Chunks until all are there, or a Failure.
+struct GetChunks {
+  uint32_t view = 0;
+  uint64_t timeout_ms = 0;
+  std::vector<model::ChunkRef> refs;
+};
+struct ChunkHandle {
+  model::ChunkRef ref;
+  uint64_t size = 0;
+};
+struct Chunks {
+  uint32_t view = 0;
+  std::vector<ChunkHandle> chunks;  // one descriptor each, in this order
+};
+// No answer: these will be needed, in this order.
+struct Want {
+  uint32_t view = 0;
+  std::vector<model::ChunkRef> refs;
+};
+// No answer: these are no longer mapped.
+struct Release {
+  uint32_t view = 0;
+  std::vector<model::ChunkRef> refs;
+};
+// Event: these were evicted; let go of them at the next batch boundary.
+struct Evicted {
+  uint32_t view = 0;
+  std::vector<model::ChunkRef> refs;
+};
+// No answer: how far this reader is.
+struct Progress {
+  uint32_t view = 0;
+  uint64_t position = 0;
+  uint64_t position_count = 0;
+};
+// Answers: WarmupState, repeatedly, until `done`.
+struct Warmup {
+  uint32_t view = 0;
+  uint64_t timeout_ms = 0;
+};
+struct WarmupState {
+  uint64_t rows_done = 0;
+  uint64_t row_count = 0;
+  uint64_t chunks_done = 0;
+  uint64_t chunk_count = 0;
+  uint64_t bytes_stored = 0;  // of the chunks that are there
+  uint64_t bytes_fetched = 0;  // from the source, by this warm-up
+  bool done = false;
+  std::vector<std::string> failures;  // "uri: why"
+};
+// How much of a view is in the store. Answer: Coverage.
+struct GetCoverage {
+  uint32_t view = 0;
+};
+struct Coverage {
+  uint64_t chunk_count = 0;
+  uint64_t chunks_stored = 0;
+  uint64_t rows_stored = 0;  // rows of ranges of which every chunk is there
+};
+// Answer: Text, JSON for `forebay status`, as a descriptor when it is long.
+struct GetStatus {};
+struct Text {
+  uint64_t size = 0;
+};
+
+using Message =
+    std::variant<Hello, Welcome, Failure, Open, Opened, View, Viewed, GetChunks, Chunks,
+                 Want, Release, Evicted, Progress, Warmup, WarmupState, GetCoverage,
+                 Coverage, GetStatus, Text>;
+
+struct Envelope {
+  uint64_t request = 0;
+  Message message;
+};
+
+std::string Encode(const Envelope& envelope);
+// kCorrupt for anything that is not exactly one known message.
+Result<Envelope> Decode(std::string_view bytes);
+
+}  // namespace forebay::wire
