@@ -1,0 +1,54 @@
+// An order: a bijection position ↔ row that is a pure function of (mode, rows, seed,
+// epoch). It does not know ranks, workers, files or versions.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "base/status.h"
+#include "plan/permutation.h"
+
+namespace forebay::plan {
+
+// The numbers travel in cursors. 1 is kept for `window`.
+enum class OrderMode : uint8_t { kSequential = 0, kGlobal = 2 };
+
+std::string_view OrderModeName(OrderMode mode);
+// "sequential" or "global"; anything else is an error that lists them.
+Result<OrderMode> ParseOrderMode(std::string_view name);
+
+// Read-only after construction; a value, safe to use from many threads.
+class Order {
+ public:
+  struct Options {
+    OrderMode mode = OrderMode::kSequential;
+    uint64_t rows = 0;
+    uint64_t seed = 0;
+    uint64_t epoch = 0;
+  };
+  // Fails when there are more rows than kRowsMax.
+  static Result<Order> Make(Options options);
+
+  const Options& options() const { return options_; }
+  uint64_t rows() const { return options_.rows; }
+
+  // position and row below rows().
+  uint64_t RowAt(uint64_t position) const;
+  uint64_t PositionOf(uint64_t row) const;
+  // Rows of the positions first, first + 1, … . Positions at and past rows() start again
+  // from 0, as the `wrap` remainder wants; with no rows `out` must be empty.
+  void RowsAt(uint64_t first, std::span<uint64_t> out) const;
+  // In place: positions become rows.
+  void ToRows(std::span<uint64_t> positions) const;
+  // In place: rows become positions, for look-ahead.
+  void ToPositions(std::span<uint64_t> rows) const;
+
+ private:
+  explicit Order(Options options);
+
+  Options options_;
+  Permutation permutation_;
+};
+
+}  // namespace forebay::plan
