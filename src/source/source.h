@@ -56,6 +56,7 @@ class Source {
 };
 
 // The source for a URI's scheme. The table of schemes is in source.cc.
-Result<std::shared_ptr<Source>> OpenSource(const std::string& uri, const Options& options);
+Result<std::shared_ptr<Source>> OpenSource(const std::string& uri,
+                                           const Options& options);
 
 }  // namespace forebay::source

@@ -1,0 +1,62 @@
+#include "source/faulty_source.h"
+
+#include <utility>
+
+namespace forebay::source {
+
+void FaultySource::Add(Fault fault) {
+  std::lock_guard lock(mutex_);
+  plan_.push_back(std::move(fault));
+}
+
+int FaultySource::fired() const {
+  std::lock_guard lock(mutex_);
+  return fired_;
+}
+
+Fault FaultySource::Next(Call call, const std::string& uri) {
+  Fault taken;
+  {
+    std::lock_guard lock(mutex_);
+    for (Fault& fault : plan_) {
+      if (fault.call != call || fault.times == 0) continue;
+      if (uri.find(fault.uri_contains) == std::string::npos) continue;
+      if (fault.skip > 0) {
+        --fault.skip;
+        continue;
+      }
+      --fault.times;
+      ++fired_;
+      taken = fault;
+      break;
+    }
+  }
+  if (taken.before) taken.before();
+  return taken;
+}
+
+Result<std::vector<model::Object>> FaultySource::List(const std::string& uri,
+                                                      Deadline deadline) {
+  ++stats().requests;
+  FB_RETURN_NOT_OK(Next(Call::kList, uri).status);
+  return inner_->List(uri, deadline);
+}
+
+Result<model::Object> FaultySource::Stat(const std::string& uri, Deadline deadline) {
+  ++stats().requests;
+  FB_RETURN_NOT_OK(Next(Call::kStat, uri).status);
+  return inner_->Stat(uri, deadline);
+}
+
+Status FaultySource::Read(const model::Object& object, int64_t offset,
+                          std::span<std::byte> into, Deadline deadline) {
+  ++stats().requests;
+  Fault fault = Next(Call::kRead, object.uri);
+  FB_RETURN_NOT_OK(fault.status);
+  FB_RETURN_NOT_OK(inner_->Read(object, offset, into, deadline));
+  stats().bytes += into.size();
+  if (fault.flip_a_bit && !into.empty()) into[into.size() / 2] ^= std::byte{1};
+  return Status::OK();
+}
+
+}  // namespace forebay::source

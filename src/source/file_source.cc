@@ -1,0 +1,87 @@
+#include "source/file_source.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "base/errno_status.h"
+#include "base/size.h"
+#include "base/unique_fd.h"
+#include "base/uri.h"
+#include "source/file_walk.h"
+#include "source/identity.h"
+
+namespace forebay::source {
+namespace {
+
+// Between two looks at the deadline.
+constexpr size_t kReadStepBytes = 8 * kMiB;
+
+Result<std::string> PathOf(const std::string& uri) {
+  FB_ASSIGN_OR_RETURN(Uri parsed, Uri::Parse(uri));
+  if (parsed.scheme != "file") {
+    return Status::Invalid("not a local file: " + RedactUri(uri));
+  }
+  return parsed.path;
+}
+
+Status CheckIdentity(int fd, const model::Object& object) {
+  struct stat st;
+  if (::fstat(fd, &st) != 0) return ErrnoStatus(errno, "stat " + object.uri);
+  if (FileIdentity(st) == object.identity) return Status::OK();
+  return ChangedStatus(object);
+}
+
+Status ReadFully(int fd, const model::Object& object, int64_t offset,
+                 std::span<std::byte> into, Deadline deadline) {
+  while (!into.empty()) {
+    if (deadline.passed()) return DeadlineStatus("reading " + object.uri);
+    size_t want = std::min(into.size(), kReadStepBytes);
+    ssize_t got = ::pread(fd, into.data(), want, offset);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return ErrnoStatus(errno, "read " + object.uri);
+    if (got == 0) return ChangedStatus(object);
+    into = into.subspan(static_cast<size_t>(got));
+    offset += got;
+  }
+  return Status::OK();
+}
+
+}  // namespace
+
+Result<std::vector<model::Object>> FileSource::List(const std::string& uri,
+                                                    Deadline deadline) {
+  FB_ASSIGN_OR_RETURN(std::string path, PathOf(uri));
+  ++stats().requests;
+  FB_ASSIGN_OR_RETURN(std::vector<model::Object> objects, WalkFiles(path, deadline));
+  if (objects.empty()) return Status::NotFound("the folder is empty: " + path);
+  return objects;
+}
+
+Result<model::Object> FileSource::Stat(const std::string& uri, Deadline) {
+  FB_ASSIGN_OR_RETURN(std::string path, PathOf(uri));
+  ++stats().requests;
+  struct stat st;
+  if (::stat(path.c_str(), &st) != 0) return ErrnoStatus(errno, path);
+  if (S_ISDIR(st.st_mode)) return Status::NotFound(path + " is a folder, not a file");
+  if (!S_ISREG(st.st_mode)) return Status::NotFound(path + " is not a regular file");
+  return model::Object{"file://" + path, FileIdentity(st)};
+}
+
+Status FileSource::Read(const model::Object& object, int64_t offset,
+                        std::span<std::byte> into, Deadline deadline) {
+  FB_RETURN_NOT_OK(CheckRange(object, offset, into.size()));
+  FB_ASSIGN_OR_RETURN(std::string path, PathOf(object.uri));
+  ++stats().requests;
+  // O_NONBLOCK: a FIFO that took the file's place must not hang the open.
+  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  if (!fd.valid()) return ErrnoStatus(errno, "open " + path);
+  FB_RETURN_NOT_OK(CheckIdentity(fd.get(), object));
+  FB_RETURN_NOT_OK(ReadFully(fd.get(), object, offset, into, deadline));
+  stats().bytes += into.size();
+  return CheckIdentity(fd.get(), object);
+}
+
+}  // namespace forebay::source

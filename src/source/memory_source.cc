@@ -1,0 +1,88 @@
+#include "source/memory_source.h"
+
+#include <cstring>
+
+#include "source/identity.h"
+
+namespace forebay::source {
+namespace {
+
+model::Object MakeObject(const std::string& uri, const std::string& bytes,
+                         const std::string& etag) {
+  model::Object object{uri, {}};
+  object.identity.size = static_cast<int64_t>(bytes.size());
+  object.identity.etag = etag;
+  return object;
+}
+
+Status Forbidden(const std::string& uri) {
+  return Status::Permission("reading is forbidden: " + uri);
+}
+
+}  // namespace
+
+model::Object MemorySource::Put(const std::string& uri, std::string_view bytes) {
+  std::lock_guard lock(mutex_);
+  Entry& entry = entries_[uri];
+  entry.bytes = std::make_shared<const std::string>(bytes);
+  entry.etag = "v" + std::to_string(++put_count_);
+  return MakeObject(uri, *entry.bytes, entry.etag);
+}
+
+void MemorySource::Remove(const std::string& uri) {
+  std::lock_guard lock(mutex_);
+  entries_.erase(uri);
+}
+
+void MemorySource::Forbid(const std::string& uri) {
+  std::lock_guard lock(mutex_);
+  auto found = entries_.find(uri);
+  if (found != entries_.end()) found->second.forbidden = true;
+}
+
+Result<std::vector<model::Object>> MemorySource::List(const std::string& uri,
+                                                      Deadline deadline) {
+  if (deadline.passed()) return DeadlineStatus("listing " + uri);
+  ++stats().requests;
+  std::string folder = uri.ends_with('/') ? uri : uri + "/";
+  std::lock_guard lock(mutex_);
+  std::vector<model::Object> objects;
+  for (const auto& [key, entry] : entries_) {
+    if (key != uri && !key.starts_with(folder)) continue;
+    if (entry.forbidden) return Forbidden(key);
+    objects.push_back(MakeObject(key, *entry.bytes, entry.etag));
+  }
+  if (objects.empty()) return Status::NotFound("nothing is at or below " + uri);
+  return objects;
+}
+
+Result<MemorySource::Entry> MemorySource::Find(const std::string& uri) {
+  std::lock_guard lock(mutex_);
+  auto found = entries_.find(uri);
+  if (found == entries_.end()) return Status::NotFound("no such object: " + uri);
+  if (found->second.forbidden) return Forbidden(uri);
+  return found->second;
+}
+
+Result<model::Object> MemorySource::Stat(const std::string& uri, Deadline deadline) {
+  if (deadline.passed()) return DeadlineStatus("asking for " + uri);
+  ++stats().requests;
+  FB_ASSIGN_OR_RETURN(Entry entry, Find(uri));
+  return MakeObject(uri, *entry.bytes, entry.etag);
+}
+
+Status MemorySource::Read(const model::Object& object, int64_t offset,
+                          std::span<std::byte> into, Deadline deadline) {
+  FB_RETURN_NOT_OK(CheckRange(object, offset, into.size()));
+  if (deadline.passed()) return DeadlineStatus("reading " + object.uri);
+  ++stats().requests;
+  FB_ASSIGN_OR_RETURN(Entry entry, Find(object.uri));
+  if (MakeObject(object.uri, *entry.bytes, entry.etag).identity != object.identity) {
+    return ChangedStatus(object);
+  }
+  if (!into.empty()) std::memcpy(into.data(), entry.bytes->data() + offset, into.size());
+  stats().bytes += into.size();
+  return Status::OK();
+}
+
+}  // namespace forebay::source

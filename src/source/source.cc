@@ -1,0 +1,47 @@
+#include "source/source.h"
+
+#include <string_view>
+
+#include "base/uri.h"
+#include "source/file_source.h"
+
+namespace forebay::source {
+namespace {
+
+using Open = Result<std::shared_ptr<Source>> (*)(const Uri& uri, const Options& options);
+
+Result<std::shared_ptr<Source>> OpenFile(const Uri&, const Options&) {
+  return std::make_shared<FileSource>();
+}
+
+struct Scheme {
+  std::string_view name;
+  Open open;
+};
+
+constexpr Scheme kSchemes[] = {
+    {"file", OpenFile},
+};
+
+std::string SchemeNames() {
+  std::string names;
+  for (const Scheme& scheme : kSchemes) {
+    if (!names.empty()) names += ", ";
+    names += std::string(scheme.name) + "://";
+  }
+  return names;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<Source>> OpenSource(const std::string& uri,
+                                           const Options& options) {
+  FB_ASSIGN_OR_RETURN(Uri parsed, Uri::Parse(uri));
+  for (const Scheme& scheme : kSchemes) {
+    if (scheme.name == parsed.scheme) return scheme.open(parsed, options);
+  }
+  return Status::Unsupported("no source reads " + parsed.scheme +
+                             ":// URIs: use a path, or one of " + SchemeNames());
+}
+
+}  // namespace forebay::source
