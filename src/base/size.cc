@@ -50,7 +50,7 @@ std::string FormatSize(uint64_t bytes) {
   double value = static_cast<double>(bytes);
   for (const char* unit : {"KiB", "MiB", "GiB", "TiB"}) {
     value /= 1024;
-    if (value < 1024 || std::string_view(unit) == "TiB") {
+    if (value < 1023.95 || std::string_view(unit) == "TiB") {
       return fmt::format("{:.1f} {}", value, unit);
     }
   }

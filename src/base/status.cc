@@ -1,6 +1,7 @@
 #include "base/status.h"
 
 #include <cstdio>
+#include <cstdlib>
 
 namespace forebay {
 
@@ -38,6 +39,11 @@ std::ostream& operator<<(std::ostream& os, const Status& status) {
 
 bool IsRetryable(const Status& status) {
   return status.code() == StatusCode::kUnavailable;
+}
+
+void Die(const Status& status) {
+  std::fprintf(stderr, "%s\n", status.ToString().c_str());
+  std::abort();
 }
 
 void CheckFailed(const char* condition, const char* file, int line) {

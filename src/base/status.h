@@ -2,11 +2,11 @@
 // reader side can use it; Arrow's statuses become ours in base/arrow_status.h.
 #pragma once
 
-#include <cstdlib>
 #include <optional>
 #include <ostream>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 namespace forebay {
@@ -14,17 +14,17 @@ namespace forebay {
 // A code exists only if a caller acts on it. The numbers travel in the reader protocol.
 enum class StatusCode : int {
   kOk = 0,
-  kInvalid = 1,       // the caller asked for something that makes no sense
-  kNotFound = 2,      // the named thing is not there
-  kPermission = 3,    // credentials or modes forbid it; never falls back, never retried
-  kChanged = 4,       // the source object is no longer the one that was pinned
-  kCorrupt = 5,       // bytes do not check out
-  kFull = 6,          // no room: disk, quota, memory cap
-  kUnavailable = 7,   // try again: network, throttling, a node that went away
-  kDeadline = 8,      // time was up
-  kUnsupported = 9,   // valid, but Forebay does not do it
-  kCancelled = 10,    // the caller gave up
-  kInternal = 11,     // our bug, or a fault nobody has a name for
+  kInvalid = 1,      // the caller asked for something that makes no sense
+  kNotFound = 2,     // the named thing is not there
+  kPermission = 3,   // credentials or modes forbid it; never falls back, never retried
+  kChanged = 4,      // the source object is no longer the one that was pinned
+  kCorrupt = 5,      // bytes do not check out
+  kFull = 6,         // no room: disk, quota, memory cap
+  kUnavailable = 7,  // try again: network, throttling, a node that went away
+  kDeadline = 8,     // time was up
+  kUnsupported = 9,  // valid, but Forebay does not do it
+  kCancelled = 10,   // the caller gave up
+  kInternal = 11,    // our bug, or a fault nobody has a name for
 };
 
 std::string_view StatusCodeName(StatusCode code);
@@ -77,15 +77,18 @@ std::ostream& operator<<(std::ostream& os, const Status& status);
 // True where the same call may succeed later with nothing else changed.
 bool IsRetryable(const Status& status);
 
+// Prints the status and aborts.
+[[noreturn]] void Die(const Status& status);
+
 template <typename T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : value_(std::move(value)) {}  // NOLINT: implicit by design
+  Result(T value) : value_(std::move(value)) {}         // NOLINT: implicit by design
   Result(Status status) : status_(std::move(status)) {  // NOLINT
     if (status_.ok()) status_ = Status::Internal("a Result was made from an OK status");
   }
   template <typename U>
-    requires(std::is_convertible_v<U&&, T> && !std::is_same_v<std::decay_t<U>, T> &&
+    requires(std::is_convertible_v<U &&, T> && !std::is_same_v<std::decay_t<U>, T> &&
              !std::is_same_v<std::decay_t<U>, Status> &&
              !std::is_same_v<std::decay_t<U>, Result<T>>)
   Result(U&& value) : value_(std::forward<U>(value)) {}  // NOLINT
@@ -101,11 +104,11 @@ class [[nodiscard]] Result {
 
   // Aborts with the status when there is no value: for tests and mains.
   T& ValueOrDie() & {
-    if (!ok()) std::abort();
+    if (!ok()) Die(status_);
     return *value_;
   }
   T ValueOrDie() && {
-    if (!ok()) std::abort();
+    if (!ok()) Die(status_);
     return *std::move(value_);
   }
 
@@ -122,10 +125,10 @@ class [[nodiscard]] Result {
 #define FB_CONCAT_INNER(a, b) a##b
 #define FB_CONCAT(a, b) FB_CONCAT_INNER(a, b)
 
-#define FB_RETURN_NOT_OK(expr)                      \
-  do {                                              \
-    ::forebay::Status fb_status_ = (expr);          \
-    if (!fb_status_.ok()) return fb_status_;        \
+#define FB_RETURN_NOT_OK(expr)               \
+  do {                                       \
+    ::forebay::Status fb_status_ = (expr);   \
+    if (!fb_status_.ok()) return fb_status_; \
   } while (false)
 
 #define FB_ASSIGN_OR_RETURN_INNER(tmp, lhs, expr) \

@@ -34,8 +34,8 @@ class ThreadPool {
 };
 
 // Calls task(0) … task(count - 1) on the pool and the calling thread; returns the first
-// failure by index after all started ones have ended. After a failure no more are started.
-// Safe to call from a task of the same pool: the caller works too.
+// failure by index after all started ones have ended. After a failure no more are
+// started. Safe to call from a task of the same pool: the caller works too.
 Status ParallelFor(ThreadPool& pool, size_t count,
                    const std::function<Status(size_t)>& task);
 

@@ -14,6 +14,35 @@ bool IsScheme(std::string_view s) {
   });
 }
 
+// How much of host-and-path is "user:password@". Secret keys may hold a '/', so a ':'
+// that starts no port number means that everything up to the last '@' is credentials.
+size_t CredentialsSize(std::string_view place) {
+  std::string_view authority = place.substr(0, place.find('/'));
+  size_t at = authority.rfind('@');
+  size_t colon = authority.find(':');
+  if (at == place.npos && colon != place.npos) {
+    bool port = std::ranges::all_of(authority.substr(colon + 1),
+                                    [](unsigned char c) { return std::isdigit(c) != 0; });
+    if (!port) at = place.rfind('@');
+  }
+  return at == place.npos ? 0 : at + 1;
+}
+
+// "?a=1&b" becomes "?a=...&b".
+std::string WithoutValues(std::string_view query) {
+  std::string out;
+  bool in_value = false;
+  for (char c : query) {
+    if (c == '&') in_value = false;
+    if (!in_value) out += c;
+    if (c == '=' && !in_value) {
+      in_value = true;
+      out += "...";
+    }
+  }
+  return out;
+}
+
 }  // namespace
 
 Result<Uri> Uri::Parse(std::string_view text) {
@@ -40,12 +69,12 @@ Result<Uri> Uri::Parse(std::string_view text) {
   if (uri.scheme == "file") {
     if (!uri.authority.empty() && uri.authority != "localhost") {
       return Status::Invalid("a file URI names no host, write file:///path: " +
-                             std::string(text));
+                             RedactUri(text));
     }
     uri.authority.clear();
     uri.path = std::filesystem::path(uri.path).lexically_normal().string();
   } else if (uri.authority.empty()) {
-    return Status::Invalid("the URI names no host or bucket: " + std::string(text));
+    return Status::Invalid("the URI names no host or bucket: " + RedactUri(text));
   }
   return uri;
 }
@@ -53,26 +82,14 @@ Result<Uri> Uri::Parse(std::string_view text) {
 std::string Uri::ToString() const { return scheme + "://" + authority + path; }
 
 std::string RedactUri(std::string_view text) {
-  std::string out(text);
-  size_t mark = out.find("://");
-  if (mark != out.npos) {
-    size_t end = out.find('/', mark + 3);
-    size_t at = out.rfind('@', end);
-    if (at != out.npos && at > mark) out.erase(mark + 3, at - mark - 2);
-  }
-  size_t query = out.find('?');
-  if (query == out.npos) return out;
-  std::string clean = out.substr(0, query);
-  bool in_value = false;
-  for (char c : out.substr(query)) {
-    if (c == '&') in_value = false;
-    if (!in_value) clean += c;
-    if (c == '=') {
-      in_value = true;
-      clean += "...";
-    }
-  }
-  return clean;
+  size_t mark = text.find("://");
+  if (mark == text.npos || !IsScheme(text.substr(0, mark))) return std::string(text);
+  size_t host = mark + 3;
+  size_t query = std::min(text.find('?', host), text.size());
+  std::string_view place = text.substr(host, query - host);
+  return std::string(text.substr(0, host)) +
+         std::string(place.substr(CredentialsSize(place))) +
+         WithoutValues(text.substr(query));
 }
 
 }  // namespace forebay

@@ -1,4 +1,5 @@
-// A place: scheme, authority, path. "/data/x" and "data/x" are file URIs without a scheme.
+// A place: scheme, authority, path. "/data/x" and "data/x" are file URIs without a
+// scheme.
 #pragma once
 
 #include <string>
