@@ -45,8 +45,8 @@ class Permutation {
   static constexpr int kRoundsMax = 12;
 
   struct RoundKey {
-    uint32_t input;   // mixed into the half that is hashed
-    uint32_t middle;  // between the two multiplications of the hash
+    uint64_t input;   // 32 bits, mixed into the half that is hashed
+    uint64_t middle;  // 32 bits, between the two multiplications of the hash
   };
   // The network's parameters, as the vector kernels take them.
   struct Network {
@@ -57,10 +57,9 @@ class Permutation {
     int rounds = 0;  // even
     std::array<RoundKey, kRoundsMax> keys{};
   };
+  const Network& network() const { return network_; }
 
  private:
-  void MakeTable(uint64_t seed, uint64_t epoch);
-
   uint64_t size_;
   Network network_;
   std::array<uint8_t, kTableMax> forward_{};
