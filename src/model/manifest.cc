@@ -69,8 +69,8 @@ Status Wrong(std::string_view what) {
 
 }  // namespace
 
-Result<std::shared_ptr<const Manifest>> Manifest::View(std::string_view bytes,
-                                                       std::shared_ptr<const void> owner) {
+Result<std::shared_ptr<const Manifest>> Manifest::View(
+    std::string_view bytes, std::shared_ptr<const void> owner) {
   Header header;
   if (bytes.size() < sizeof(header)) return Status::Corrupt("the manifest is too short");
   if (reinterpret_cast<uintptr_t>(bytes.data()) % 8 != 0) return Wrong("alignment");
@@ -121,9 +121,10 @@ Status Manifest::Check() const {
   }
   uint64_t row = 0;
   uint32_t next_range = 0;
+  uint32_t next_piece = 0;
   for (uint32_t i = 0; i < units_.size(); ++i) {
     const UnitRecord& unit = units_[i];
-    if (unit.first_piece > pieces_.size() ||
+    if (unit.first_piece != next_piece ||
         unit.piece_count > pieces_.size() - unit.first_piece ||
         unit.first_range != next_range ||
         unit.range_count > ranges_.size() - unit.first_range || unit.first_row != row) {
@@ -136,8 +137,17 @@ Status Manifest::Check() const {
       }
       row += range.row_count;
     }
-    if (row - unit.first_row != unit.row_count) return Wrong("rows of a unit");
+    uint64_t piece_rows = 0;
+    for (uint32_t p = 0; p < unit.piece_count; ++p, ++next_piece) {
+      uint64_t rows = pieces_[next_piece].row_count;
+      if (rows > unit.row_count - piece_rows) return Wrong("rows of a piece");
+      piece_rows += rows;
+    }
+    if (row - unit.first_row != unit.row_count || piece_rows != unit.row_count) {
+      return Wrong("rows of a unit");
+    }
   }
+  if (next_piece != pieces_.size()) return Wrong("pieces");
   if (next_range != ranges_.size() || row != row_count_) return Wrong("rows");
   return Status::OK();
 }

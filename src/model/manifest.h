@@ -1,10 +1,11 @@
 // The manifest of a table version: schema, objects, fill units, row ranges. One immutable
-// block of bytes, mapped not parsed (docs/formats/manifest.md). Only the schema is decoded.
+// block of bytes, mapped not parsed (docs/formats/manifest.md). Only the schema is
+// decoded.
 //
 //   object  a source file with its identity
-//   piece   consecutive groups (Parquet row groups, IPC batches, ORC stripes) of an object
-//   unit    fill unit: consecutive pieces decoded together; its ranges follow each other
-//   range   consecutive rows of one unit; with a column group it names a chunk
+//   piece   consecutive groups (Parquet row groups, IPC batches, ORC stripes) of an
+//   object unit    fill unit: consecutive pieces decoded together; its ranges follow each
+//   other range   consecutive rows of one unit; with a column group it names a chunk
 #pragma once
 
 #include <cstdint>
@@ -124,7 +125,7 @@ class ManifestBuilder {
   };
   struct Unit {
     std::vector<Piece> pieces;
-    std::vector<uint32_t> range_rows;   // add up to the pieces' rows
+    std::vector<uint32_t> range_rows;  // add up to the pieces' rows
     std::vector<uint32_t> wide_columns;
   };
 

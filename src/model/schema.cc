@@ -21,10 +21,10 @@ void PutMetadata(Encoder& out, const Metadata& metadata) {
 }
 
 Metadata GetMetadata(Decoder& in) {
-  Metadata metadata(in.GetCount(8));
-  for (auto& [key, value] : metadata) {
-    key = in.GetString();
-    value = in.GetString();
+  Metadata metadata;
+  for (uint32_t left = in.GetCount(8); left > 0 && in.ok(); --left) {
+    std::string key = in.GetString();
+    metadata.emplace_back(std::move(key), in.GetString());
   }
   return metadata;
 }
@@ -38,14 +38,18 @@ void PutField(Encoder& out, const Field& field) {
   for (const Field& child : field.children) PutField(out, child);
 }
 
-Status GetField(Decoder& in, int depth, Field* field) {
+// Fields grow one by one as their bytes are read, never by a count alone: a forged count
+// at every level of nesting would ask for far more memory than there are bytes.
+Status GetFields(Decoder& in, int depth, std::vector<Field>* fields) {
   if (depth > kNestingMax) return Status::Corrupt("the schema is nested too deeply");
-  field->name = in.GetString();
-  field->format = in.GetString();
-  field->nullable = in.Get<uint8_t>() != 0;
-  field->metadata = GetMetadata(in);
-  field->children.resize(in.GetCount(17));
-  for (Field& child : field->children) FB_RETURN_NOT_OK(GetField(in, depth + 1, &child));
+  for (uint32_t left = in.GetCount(17); left > 0 && in.ok(); --left) {
+    Field& field = fields->emplace_back();
+    field.name = in.GetString();
+    field.format = in.GetString();
+    field.nullable = in.Get<uint8_t>() != 0;
+    field.metadata = GetMetadata(in);
+    FB_RETURN_NOT_OK(GetFields(in, depth + 1, &field.children));
+  }
   return Status::OK();
 }
 
@@ -77,8 +81,7 @@ Result<Schema> Schema::Decode(std::string_view bytes) {
   Decoder in(bytes);
   Schema schema;
   schema.metadata = GetMetadata(in);
-  schema.fields.resize(in.GetCount(17));
-  for (Field& field : schema.fields) FB_RETURN_NOT_OK(GetField(in, 0, &field));
+  FB_RETURN_NOT_OK(GetFields(in, 0, &schema.fields));
   FB_RETURN_NOT_OK(in.Finish("the schema"));
   return schema;
 }
@@ -103,8 +106,8 @@ Result<std::vector<uint32_t>> Project(const Schema& schema,
   std::ranges::sort(out);
   auto twice = std::ranges::adjacent_find(out);
   if (twice != out.end()) {
-    return Status::Invalid(fmt::format("column '{}' is asked for twice",
-                                       schema.fields[*twice].name));
+    return Status::Invalid(
+        fmt::format("column '{}' is asked for twice", schema.fields[*twice].name));
   }
   return out;
 }

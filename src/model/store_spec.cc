@@ -19,6 +19,27 @@ std::optional<Medium> ParseMedium(std::string_view name) {
   return std::nullopt;
 }
 
+Status Wrong(std::string_view tier, std::string_view why) {
+  return Status::Invalid(
+      fmt::format("tier '{}' {}; write a store like {}", tier, why, kExample));
+}
+
+// One spelling per directory: absolute, '~' resolved, no '/' at the end.
+Result<std::string> Canonical(std::string_view directory) {
+  std::string path(directory);
+  if (path == "~" || path.starts_with("~/")) {
+    const char* home = std::getenv("HOME");
+    if (home == nullptr) return Status::Invalid("'~' stands for nothing: set HOME");
+    path = home + path.substr(1);
+  }
+  std::error_code error;
+  auto absolute = std::filesystem::absolute(path, error);
+  if (error) return Status::Invalid(fmt::format("{}: {}", path, error.message()));
+  path = absolute.lexically_normal().string();
+  while (path.size() > 1 && path.ends_with('/')) path.pop_back();
+  return path;
+}
+
 Result<TierSpec> ParseTier(std::string_view text) {
   size_t colon = text.find(':');
   auto medium = ParseMedium(text.substr(0, colon));
@@ -30,26 +51,19 @@ Result<TierSpec> ParseTier(std::string_view text) {
   std::string_view rest = colon == text.npos ? "" : text.substr(colon + 1);
   if (rest.starts_with('/') || rest.starts_with('.') || rest.starts_with('~')) {
     size_t end = rest.rfind(':');
-    tier.path = std::string(rest.substr(0, end));
+    FB_ASSIGN_OR_RETURN(tier.path, Canonical(rest.substr(0, end)));
     rest = end == rest.npos ? "" : rest.substr(end + 1);
-    if (tier.path.starts_with("~/")) {
-      const char* home = std::getenv("HOME");
-      tier.path = std::string(home != nullptr ? home : "") + tier.path.substr(1);
-    }
-    tier.path = std::filesystem::absolute(tier.path).lexically_normal().string();
-    while (tier.path.size() > 1 && tier.path.ends_with('/')) tier.path.pop_back();
   }
   if (!rest.empty()) {
-    FB_ASSIGN_OR_RETURN(tier.quota_bytes, ParseSize(rest));
+    auto quota = ParseSize(rest);
+    if (!quota.ok()) return Wrong(text, fmt::format("has no size: '{}'", rest));
+    if (*quota == 0) return Wrong(text, "has a size of zero");
+    tier.quota_bytes = *quota;
   }
   if (tier.path.empty() && tier.medium != Medium::kMem) {
-    return Status::Invalid(
-        fmt::format("tier '{}' names no directory; write a store like {}", text, kExample));
+    return Wrong(text, "names no directory");
   }
-  if (tier.path.empty() && tier.quota_bytes == 0) {
-    return Status::Invalid(
-        fmt::format("tier '{}' needs a size; write a store like {}", text, kExample));
-  }
+  if (tier.path.empty() && tier.quota_bytes == 0) return Wrong(text, "needs a size");
   return tier;
 }
 
@@ -72,7 +86,8 @@ Result<std::vector<TierSpec>> ParseStoreSpec(std::string_view text) {
     FB_ASSIGN_OR_RETURN(TierSpec tier, ParseTier(text.substr(0, comma)));
     for (const TierSpec& other : tiers) {
       if (other.path == tier.path) {
-        return Status::Invalid(fmt::format("the store names '{}' twice", tier.path));
+        return Status::Invalid(fmt::format("the store names '{}' twice",
+                                           tier.path.empty() ? "mem" : tier.path));
       }
     }
     tiers.push_back(std::move(tier));
