@@ -1,0 +1,148 @@
+#include "storage/chunk_writer.h"
+
+#include <algorithm>
+
+#include "base/log.h"
+#include "storage/file_io.h"
+#include "storage/store.h"
+#include "storage/store_shelf.h"
+
+namespace forebay::storage {
+namespace {
+
+constexpr size_t kBufferBytes = 256 * kKiB;
+// A chunk that outgrows its estimate asks for this share of itself more, so that it asks
+// seldom.
+constexpr uint64_t kGrowShare = 8;
+
+}  // namespace
+
+ChunkWriter::ChunkWriter(const Options& options)
+    : options_(options), hasher_(ChecksumSeed(options.key)), tier_(options.first_tier) {}
+
+ChunkWriter::~ChunkWriter() { LetGo(); }
+
+void ChunkWriter::LetGo() {
+  if (draft_ && kept()) options_.store->Unreserve(tier_, reserved_bytes_);
+  draft_.reset();
+}
+
+// Opens a draft in the first tier from tier_ on that takes one.
+Status ChunkWriter::Start(uint64_t reserve_bytes) {
+  Status last = Status::Full("the store has no tier left for the chunk");
+  for (; kept(); ++tier_) {
+    auto draft = options_.store->OpenDraft(tier_, reserve_bytes);
+    if (draft.ok()) {
+      draft_ = *std::move(draft);
+      reserved_bytes_ = reserve_bytes;
+      return Status::OK();
+    }
+    last = draft.status();
+  }
+  if (!options_.memory_last) return last;
+  FB_ASSIGN_OR_RETURN(draft_, options_.store->memory_->NewDraft(reserve_bytes));
+  return Status::OK();
+}
+
+Status ChunkWriter::Append(const void* data, size_t size) {
+  if (!draft_) return Status::Invalid("a committed chunk cannot be appended to");
+  hasher_.Update(data, size);
+  if (buffer_.size() + size > kBufferBytes) FB_RETURN_NOT_OK(FlushBuffer());
+  if (size > kBufferBytes / 2) return Write(data, size);
+  if (buffer_.capacity() == 0) buffer_.reserve(kBufferBytes);
+  const char* bytes = static_cast<const char*>(data);
+  buffer_.insert(buffer_.end(), bytes, bytes + size);
+  return Status::OK();
+}
+
+Status ChunkWriter::FlushBuffer() {
+  Status written = Write(buffer_.data(), buffer_.size());
+  buffer_.clear();
+  return written;
+}
+
+Status ChunkWriter::Write(const void* data, size_t size) {
+  // Each failure moves on to a later tier, so this ends.
+  uint64_t before = draft_->size();
+  Status written = WriteHere(data, size);
+  while (!written.ok()) {
+    FB_RETURN_NOT_OK(MoveOn(written, before));
+    written = WriteHere(data, size);
+  }
+  return Status::OK();
+}
+
+Status ChunkWriter::WriteHere(const void* data, size_t size) {
+  uint64_t end = draft_->size() + size;
+  if (kept() && end > reserved_bytes_) {
+    uint64_t more = end - reserved_bytes_ + end / kGrowShare;
+    FB_RETURN_NOT_OK(options_.store->GrowReservation(tier_, more));
+    reserved_bytes_ += more;
+  }
+  return draft_->Append(data, size);
+}
+
+// Carries the first `size` bytes of the draft to the next tier that takes them.
+Status ChunkWriter::MoveOn(const Status& cause, uint64_t size) {
+  if (!kept()) return cause;
+  options_.store->NoteWriteFailure(tier_, cause);
+  Draft old = std::move(*draft_);
+  uint64_t reserve = std::max(reserved_bytes_, options_.size_estimate);
+  LetGo();
+  for (++tier_;; ++tier_) {
+    FB_RETURN_NOT_OK(Start(reserve));
+    Status copied = CopyFrom(old, size);
+    if (copied.ok() || !kept()) return copied;
+    options_.store->NoteWriteFailure(tier_, copied);
+    LetGo();
+  }
+}
+
+Status ChunkWriter::CopyFrom(const Draft& old, uint64_t size) {
+  return ReadThrough(old.fd(), [&](const char* data, size_t count) {
+    uint64_t left = size - draft_->size();
+    return WriteHere(data, std::min<uint64_t>(count, left));
+  });
+}
+
+Result<Chunk> ChunkWriter::Commit() {
+  if (!draft_) return Status::Invalid("the chunk was committed already");
+  FB_RETURN_NOT_OK(FlushBuffer());
+  for (;;) {
+    auto chunk = Publish();
+    if (chunk.ok()) return chunk;
+    FB_RETURN_NOT_OK(MoveOn(chunk.status(), draft_->size()));
+  }
+}
+
+Result<Chunk> ChunkWriter::Publish() {
+  Store& store = *options_.store;
+  ChunkName name{.key = options_.key,
+                 .checksum = hasher_.Digest(),
+                 .size = draft_->size(),
+                 .kind = options_.kind};
+  int64_t now = store.options_.clock->WallNanos();
+  Tier& tier = kept() ? *store.shelves_[tier_]->tier : *store.memory_;
+  FB_ASSIGN_OR_RETURN(auto fd, tier.Publish(*draft_, name, now));
+  draft_.reset();
+  Chunk chunk{.key = name.key,
+              .size = name.size,
+              .kind = name.kind,
+              .medium = model::Medium::kMem,
+              .fd = fd};
+  if (kept()) {
+    chunk.medium = store.shelves_[tier_]->options.spec.medium;
+    store.AddPublished(tier_,
+                       {.name = name,
+                        .fd = tier.shared() ? nullptr : fd,
+                        .verified = true,
+                        .last_use_ns = now,
+                        .recorded_ns = now},
+                       reserved_bytes_);
+  } else {
+    store.NoteUnkept(name.size);
+  }
+  return chunk;
+}
+
+}  // namespace forebay::storage

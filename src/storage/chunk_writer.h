@@ -1,0 +1,66 @@
+// Writes one chunk. Bytes go to the fastest tier that has room; when that one fails on
+// the way (full, read-only, broken), what was written moves to the next tier and at last
+// to plain memory, so that a chunk that can be decoded can be served. Used by one thread;
+// must not outlive its store.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "base/hash.h"
+#include "base/status.h"
+#include "model/chunk.h"
+#include "storage/chunk.h"
+#include "storage/tier.h"
+
+namespace forebay::storage {
+
+class Store;
+
+class ChunkWriter {
+ public:
+  ~ChunkWriter();  // discards what was not committed
+  ChunkWriter(const ChunkWriter&) = delete;
+  ChunkWriter& operator=(const ChunkWriter&) = delete;
+
+  Status Append(const void* data, size_t size);
+  // Gives the chunk its name and hands it out. At most once, and nothing after it. May
+  // run on many threads at once (of many writers), so that their fsyncs overlap.
+  Result<Chunk> Commit();
+
+ private:
+  friend class Store;
+  struct Options {
+    Store* store;
+    Hash128 key;
+    model::ChunkKind kind;
+    uint64_t size_estimate;
+    size_t first_tier = 0;
+    size_t tier_end;          // tiers [first_tier, tier_end) are tried
+    bool memory_last = true;  // then memory outside of every tier
+  };
+  explicit ChunkWriter(const Options& options);
+
+  Status Start(uint64_t reserve_bytes);
+  Status Write(const void* data, size_t size);
+  Status WriteHere(const void* data, size_t size);
+  Status FlushBuffer();
+  Status MoveOn(const Status& cause, uint64_t size);
+  Status CopyFrom(const Draft& old, uint64_t size);
+  Result<Chunk> Publish();
+  void LetGo();
+  bool kept() const { return tier_ < options_.tier_end; }
+
+  const Options options_;
+  Hasher hasher_;
+  size_t tier_;
+  std::optional<Draft> draft_;
+  uint64_t reserved_bytes_ = 0;
+  // Small appends (an IPC writer's paddings) are gathered into one write.
+  std::vector<char> buffer_;
+};
+
+}  // namespace forebay::storage

@@ -1,0 +1,253 @@
+#include "storage/store.h"
+
+#include <fmt/format.h>
+
+#include "base/log.h"
+#include "storage/directory_tier.h"
+#include "storage/file_io.h"
+#include "storage/memory_tier.h"
+#include "storage/store_shelf.h"
+
+namespace forebay::storage {
+namespace {
+
+// Recency on disk need not be exact: one write of the inode a minute and chunk at most.
+constexpr int64_t kRecordUseNanos = 60LL * 1'000'000'000;
+// A key may have several files, of which some are bad or vanish while we look.
+constexpr int kLooksMax = 4;
+
+Status Miss(const Hash128& key) {
+  return Status::NotFound("the store holds no chunk " + key.ToHex());
+}
+
+}  // namespace
+
+std::vector<TierOptions> TiersOf(const std::vector<model::TierSpec>& specs) {
+  std::vector<TierOptions> tiers;
+  for (const model::TierSpec& spec : specs) {
+    TierOptions options;
+    options.spec = spec;
+    tiers.push_back(options);
+  }
+  return tiers;
+}
+
+Store::Store(StoreOptions options)
+    : options_(std::move(options)),
+      memory_(std::make_unique<MemoryTier>()),
+      ledger_(options_.tiers.size()) {
+  if (!options_.policy) options_.policy = std::make_unique<LeastRecentUse>();
+}
+
+Store::~Store() = default;
+
+Result<std::unique_ptr<Store>> Store::Open(StoreOptions options) {
+  std::unique_ptr<Store> store(new Store(std::move(options)));
+  FB_RETURN_NOT_OK(store->OpenTiers());
+  return store;
+}
+
+Status Store::OpenTiers() {
+  for (const TierOptions& options : options_.tiers) {
+    auto shelf = std::make_unique<Shelf>();
+    shelf->options = options;
+    if (options.spec.path.empty()) {
+      shelf->tier = std::make_unique<MemoryTier>();
+    } else {
+      FB_ASSIGN_OR_RETURN(shelf->tier, DirectoryTier::Open(options, options_.mode));
+    }
+    shelves_.push_back(std::move(shelf));
+  }
+  Sweep();
+  return Status::OK();
+}
+
+Result<Chunk> Store::Get(const Hash128& key) {
+  for (size_t tier = 0; tier < shelves_.size(); ++tier) {
+    auto chunk = GetFrom(tier, key);
+    if (chunk.ok() || chunk.status().code() != StatusCode::kNotFound) return chunk;
+  }
+  // Not in the index: another process may have published it since.
+  for (size_t tier = 0; tier < shelves_.size(); ++tier) {
+    for (int look = 0; look < kLooksMax && FindOnDisk(tier, key); ++look) {
+      auto chunk = GetFrom(tier, key);
+      if (chunk.ok() || chunk.status().code() != StatusCode::kNotFound) return chunk;
+    }
+  }
+  std::lock_guard lock(mutex_);
+  ++stats_.misses;
+  return Miss(key);
+}
+
+Result<Chunk> Store::GetFrom(size_t tier, const Hash128& key) {
+  Found found;
+  if (!LookUp(tier, key, &found)) return Miss(key);
+  auto chunk = OpenFound(tier, found);
+  StatusCode code = chunk.status().code();
+  // Out of descriptors says nothing of the chunk, and a file that is gone was evicted.
+  if (code == StatusCode::kNotFound) Drop(tier, found.entry.name);
+  bool bad = !chunk.ok() && code != StatusCode::kNotFound && code != StatusCode::kFull;
+  if (bad) Condemn(tier, found.entry.name);
+  if (found.must_verify) EndVerification(tier, found, chunk.ok());
+  if (chunk.ok()) NoteUse(tier, *chunk, found.entry.name);
+  return bad ? Miss(key) : chunk;
+}
+
+// Copies the entry. One thread verifies a chunk; others that want it wait for the
+// outcome.
+bool Store::LookUp(size_t tier, const Hash128& key, Found* found) {
+  std::unique_lock lock(mutex_);
+  verified_.wait(lock, [&] { return !verifying_.contains(key); });
+  const IndexEntry* entry = shelves_[tier]->index.Find(key);
+  if (entry == nullptr) return false;
+  found->entry = *entry;
+  found->must_verify = !entry->verified;
+  if (found->must_verify) verifying_.insert(key);
+  return true;
+}
+
+Result<Chunk> Store::OpenFound(size_t tier, const Found& found) {
+  const Shelf& shelf = *shelves_[tier];
+  const ChunkName& name = found.entry.name;
+  Chunk chunk{.key = name.key,
+              .size = name.size,
+              .kind = name.kind,
+              .medium = shelf.options.spec.medium,
+              .fd = found.entry.fd};
+  if (chunk.fd != nullptr) return chunk;
+  FB_ASSIGN_OR_RETURN(UniqueFd fd, shelf.tier->Open(name));
+  // Cheap, and what keeps a reader's mapping of a truncated file from a SIGBUS.
+  FB_ASSIGN_OR_RETURN(uint64_t size, FileSize(fd.get()));
+  if (size != name.size) return Status::Corrupt("chunk size mismatch");
+  if (found.must_verify) {
+    FB_ASSIGN_OR_RETURN(Hash128 checksum,
+                        HashFile(fd.get(), size, ChecksumSeed(name.key)));
+    if (checksum != name.checksum) return Status::Corrupt("chunk checksum mismatch");
+  }
+  chunk.fd = std::make_shared<const UniqueFd>(std::move(fd));
+  return chunk;
+}
+
+void Store::EndVerification(size_t tier, const Found& found, bool good) {
+  std::lock_guard lock(mutex_);
+  IndexEntry* entry = shelves_[tier]->index.Find(found.entry.name.key);
+  if (good && entry != nullptr && entry->name == found.entry.name) entry->verified = true;
+  stats_.verified += good;
+  verifying_.erase(found.entry.name.key);
+  verified_.notify_all();
+}
+
+void Store::NoteUse(size_t tier, const Chunk& chunk, const ChunkName& name) {
+  int64_t now = options_.clock->WallNanos();
+  bool record = false;
+  {
+    std::lock_guard lock(mutex_);
+    ++stats_.hits;
+    IndexEntry* entry = shelves_[tier]->index.Find(name.key);
+    if (entry == nullptr) return;
+    entry->last_use_ns = now;
+    record = now - entry->recorded_ns >= kRecordUseNanos;
+    if (record) entry->recorded_ns = now;
+  }
+  if (record) shelves_[tier]->tier->RecordUse(*chunk.fd, now);
+}
+
+bool Store::FindOnDisk(size_t tier, const Hash128& key) {
+  Shelf& shelf = *shelves_[tier];
+  if (!shelf.tier->shared()) return false;
+  std::vector<ChunkName> names = shelf.tier->Find(key);
+  std::lock_guard lock(mutex_);
+  for (const ChunkName& name : names) {
+    if (shelf.index.IsCondemned(name)) continue;
+    if (shelf.index.Find(key) == nullptr) shelf.index.Put({.name = name, .fd = nullptr});
+    return true;
+  }
+  return false;
+}
+
+// Takes the copy of that name from the index; false when it was not there.
+bool Store::Drop(size_t tier, const ChunkName& name) {
+  std::optional<IndexEntry> dropped;  // a last memfd is freed outside of the lock
+  {
+    std::lock_guard lock(mutex_);
+    TierIndex& index = shelves_[tier]->index;
+    const IndexEntry* entry = index.Find(name.key);
+    if (entry == nullptr || entry->name != name) return false;
+    dropped = index.Take(name.key);
+    ledger_.OnRemoved(name.key, tier);
+  }
+  if (options_.on_evict) options_.on_evict(name.key);
+  return true;
+}
+
+void Store::Condemn(size_t tier, const ChunkName& name) {
+  Shelf& shelf = *shelves_[tier];
+  Status moved = shelf.tier->Quarantine(name);
+  {
+    std::lock_guard lock(mutex_);
+    if (moved.ok()) {
+      shelf.quarantine_bytes += name.size;  // until the next scan looks
+    } else if (!shelf.index.IsCondemned(name)) {
+      shelf.index.Condemn(name);
+    }
+    ++stats_.quarantined;
+  }
+  spdlog::warn("a corrupt chunk was {}: {}",
+               moved.ok() ? "moved to quarantine" : "set aside in place",
+               name.ToString());
+  Drop(tier, name);
+}
+
+bool Store::Contains(const Hash128& key) const {
+  std::lock_guard lock(mutex_);
+  return TierOf(key).has_value();
+}
+
+std::optional<size_t> Store::TierOf(const Hash128& key) const {
+  for (size_t tier = 0; tier < shelves_.size(); ++tier) {
+    if (shelves_[tier]->index.Find(key) != nullptr) return tier;
+  }
+  return std::nullopt;
+}
+
+void Store::AddReader(const Hash128& key, uint64_t size) {
+  std::lock_guard lock(mutex_);
+  ledger_.Add(key, size, TierOf(key));
+}
+
+void Store::DropReader(const Hash128& key) {
+  std::lock_guard lock(mutex_);
+  ledger_.Drop(key);
+}
+
+Status Store::Remove(const Hash128& key) {
+  for (size_t tier = 0; tier < shelves_.size(); ++tier) {
+    std::vector<ChunkName> names = shelves_[tier]->tier->Find(key);
+    if (auto known = NameOf(tier, key)) names.push_back(*known);
+    for (const ChunkName& name : names) {
+      FB_RETURN_NOT_OK(shelves_[tier]->tier->Unlink(name));
+      Drop(tier, name);
+    }
+  }
+  return Status::OK();
+}
+
+std::optional<ChunkName> Store::NameOf(size_t tier, const Hash128& key) const {
+  std::lock_guard lock(mutex_);
+  const IndexEntry* entry = shelves_[tier]->index.Find(key);
+  return entry != nullptr ? std::optional(entry->name) : std::nullopt;
+}
+
+Result<std::unique_ptr<ChunkWriter>> Store::Create(const Hash128& key,
+                                                   model::ChunkKind kind,
+                                                   uint64_t size_estimate) {
+  std::unique_ptr<ChunkWriter> writer(new ChunkWriter({.store = this,
+                                                       .key = key,
+                                                       .kind = kind,
+                                                       .size_estimate = size_estimate,
+                                                       .tier_end = shelves_.size()}));
+  FB_RETURN_NOT_OK(writer->Start(size_estimate));
+  return writer;
+}
+
+}  // namespace forebay::storage

@@ -1,0 +1,137 @@
+// The store of a host: chunks by key in an ordered list of tiers.
+//
+// Correct with no lock between processes: chunks are immutable, get their name in one
+// step, and a file another process unlinked is a miss. Every byte is verified when it is
+// published and once per opened store, before a descriptor is first handed out, and never
+// on later reads (docs/formats/store.md). Thread-safe; no lock is held over file work
+// except by threads that evict.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <unordered_set>
+#include <vector>
+
+#include "base/hash.h"
+#include "base/status.h"
+#include "storage/chunk.h"
+#include "storage/chunk_writer.h"
+#include "storage/reader_ledger.h"
+#include "storage/store_options.h"
+#include "storage/tier.h"
+#include "storage/tier_index.h"
+
+namespace forebay::storage {
+
+struct ListedChunk {
+  size_t tier = 0;
+  ChunkName name;
+  int64_t last_use_ns = 0;
+};
+
+class Store {
+ public:
+  // A directory that cannot be written (read-only, full) is opened for reading; one of a
+  // newer format is kUnsupported; one that holds something else is kInvalid.
+  static Result<std::unique_ptr<Store>> Open(StoreOptions options);
+  ~Store();
+
+  // kNotFound on a miss; a corrupt chunk is quarantined and is a miss. Sees what other
+  // processes published since.
+  Result<Chunk> Get(const Hash128& key);
+  // What this process knows without looking at the disk.
+  bool Contains(const Hash128& key) const;
+  // Makes room first. Never refuses for want of room: a chunk no tier can take is kept by
+  // its handles alone (StoreStats::unkept).
+  Result<std::unique_ptr<ChunkWriter>> Create(const Hash128& key, model::ChunkKind kind,
+                                              uint64_t size_estimate);
+  Status Remove(const Hash128& key);
+
+  // A process maps the chunk, until DropReader. Mapped chunks are evicted last, and their
+  // bytes count until the last reader lets go.
+  void AddReader(const Hash128& key, uint64_t size);
+  void DropReader(const Hash128& key);
+
+  // Copies the chunk to the next faster (slower) tier and drops it here. Nothing to do
+  // when there is no such tier or it is there already; kFull when that tier has no room.
+  Status Promote(const Hash128& key);
+  Status Demote(const Hash128& key);
+
+  // Evicts until every tier is below its high watermark and above its free-space floor;
+  // returns how many chunks left.
+  size_t Trim();
+  // Removes what dead writers left behind and moves foreign files aside.
+  SweepReport Sweep();
+  // Hashes every chunk of every directory again, bad ones to quarantine. `done` hears of
+  // each; it may be empty.
+  VerifyReport VerifyAll(
+      const std::function<void(const ListedChunk&, const Status&)>& done);
+  void List(const std::function<void(const ListedChunk&)>& each);
+  StoreStats Stats() const;
+
+ private:
+  friend class ChunkWriter;
+  struct Shelf;  // a tier with its index and accounts
+  struct Found {
+    IndexEntry entry;
+    bool must_verify = false;
+  };
+
+  explicit Store(StoreOptions options);
+  Status OpenTiers();
+
+  // store.cc: the read path.
+  Result<Chunk> GetFrom(size_t tier, const Hash128& key);
+  Result<Chunk> OpenFound(size_t tier, const Found& found);
+  bool LookUp(size_t tier, const Hash128& key, Found* found);
+  bool FindOnDisk(size_t tier, const Hash128& key);
+  void EndVerification(size_t tier, const Found& found, bool good);
+  void NoteUse(size_t tier, const Chunk& chunk, const ChunkName& name);
+  bool Drop(size_t tier, const ChunkName& name);
+  void Condemn(size_t tier, const ChunkName& name);
+  std::optional<size_t> TierOf(const Hash128& key) const;  // the mutex is held
+  std::optional<ChunkName> NameOf(size_t tier, const Hash128& key) const;
+
+  // store_room.cc: reserving, evicting, moving between tiers.
+  enum class Level { kBelowHigh, kAboveHigh, kAboveQuota };
+  Result<Draft> OpenDraft(size_t tier, uint64_t reserve_bytes);
+  Status GrowReservation(size_t tier, uint64_t more_bytes);
+  void Unreserve(size_t tier, uint64_t bytes);
+  void NoteWriteFailure(size_t tier, const Status& cause);
+  void NoteUnkept(uint64_t size);
+  void AddPublished(size_t tier, IndexEntry entry, uint64_t reserved_bytes);
+  Status MakeRoom(size_t tier);
+  void EvictToLow(size_t tier);
+  uint64_t Excess(size_t tier, double share) const;
+  Level LevelOf(size_t tier) const;
+  bool ScanIsDue(size_t tier) const;
+  bool CanMakeRoom(size_t tier) const;
+  enum class Mapped { kNo, kYes };
+  void EvictBytes(size_t tier, uint64_t bytes, Mapped mapped);
+  std::vector<EvictionCandidate> Victims(size_t tier, Mapped mapped);
+  void LearnLastUse(size_t tier, std::vector<EvictionCandidate>& candidates);
+  bool WasUsedElsewhere(size_t tier, const EvictionCandidate& victim);
+  void EvictOne(size_t tier, const Hash128& key);
+  bool DemoteBeforeEviction(size_t tier, const Hash128& key);
+  Status CopyToTier(size_t from, size_t to, const Hash128& key);
+  Status Move(const Hash128& key, int step);
+
+  // store_upkeep.cc
+  uint64_t Rescan(size_t tier);  // returns how many foreign files it moved
+
+  StoreOptions options_;
+  std::unique_ptr<Tier> memory_;  // takes what no tier can
+  std::vector<std::unique_ptr<Shelf>> shelves_;
+
+  mutable std::mutex mutex_;  // guards what follows and each shelf's index and accounts
+  ReaderLedger ledger_;
+  std::unordered_set<Hash128> verifying_;
+  std::condition_variable verified_;
+  StoreStats stats_;
+};
+
+}  // namespace forebay::storage
