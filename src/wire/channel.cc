@@ -126,7 +126,8 @@ Result<std::optional<Packet>> Channel::ReceiveNow() {
   }
   if (n == 0) return PeerGoneStatus();
   if ((message.msg_flags & MSG_CTRUNC) != 0) {
-    return Status::Full("descriptors were lost: raise the limit of open files (ulimit -n)");
+    return Status::Full(
+        "descriptors were lost: raise the limit of open files (ulimit -n)");
   }
   if ((message.msg_flags & MSG_TRUNC) != 0) {
     return Status::Corrupt("the other end sent a message that is too large");

@@ -126,6 +126,7 @@ void Members(auto& v, auto& m, GetChunks*) { Walk(v, m.view, m.timeout_ms, m.ref
 void Members(auto& v, auto& m, Chunks*) { Walk(v, m.view, m.chunks); }
 void Members(auto& v, auto& m, Want*) { Walk(v, m.view, m.refs); }
 void Members(auto& v, auto& m, Release*) { Walk(v, m.view, m.refs); }
+void Members(auto& v, auto& m, Hold*) { Walk(v, m.view, m.chunks); }
 void Members(auto& v, auto& m, Evicted*) { Walk(v, m.view, m.refs); }
 void Members(auto& v, auto& m, Progress*) {
   Walk(v, m.view, m.position, m.position_count);

@@ -80,6 +80,12 @@ struct Release {
   uint32_t view = 0;
   std::vector<model::ChunkRef> refs;
 };
+// No answer: these are mapped here since an earlier connection (the node before died, or
+// this process was forked).
+struct Hold {
+  uint32_t view = 0;
+  std::vector<ChunkHandle> chunks;
+};
 // Event: these were evicted; let go of them at the next batch boundary.
 struct Evicted {
   uint32_t view = 0;
@@ -101,7 +107,7 @@ struct WarmupState {
   uint64_t row_count = 0;
   uint64_t chunks_done = 0;
   uint64_t chunk_count = 0;
-  uint64_t bytes_stored = 0;  // of the chunks that are there
+  uint64_t bytes_stored = 0;   // of the chunks that are there
   uint64_t bytes_fetched = 0;  // from the source, by this warm-up
   bool done = false;
   std::vector<std::string> failures;  // "uri: why"
@@ -121,10 +127,9 @@ struct Text {
   uint64_t size = 0;
 };
 
-using Message =
-    std::variant<Hello, Welcome, Failure, Open, Opened, View, Viewed, GetChunks, Chunks,
-                 Want, Release, Evicted, Progress, Warmup, WarmupState, GetCoverage,
-                 Coverage, GetStatus, Text>;
+using Message = std::variant<Hello, Welcome, Failure, Open, Opened, View, Viewed,
+                             GetChunks, Chunks, Want, Release, Hold, Evicted, Progress,
+                             Warmup, WarmupState, GetCoverage, Coverage, GetStatus, Text>;
 
 struct Envelope {
   uint64_t request = 0;

@@ -1,0 +1,133 @@
+// forebay-node: a node in the foreground, or (--daemon) in the background, in which case
+// the command ends as soon as the node listens.
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <csignal>
+#include <cstdio>
+#include <filesystem>
+
+#include "base/log.h"
+#include "base/size.h"
+#include "node/node.h"
+
+namespace {
+
+using forebay::Status;
+
+struct Arguments {
+  std::string store;
+  std::string socket;
+  int64_t idle_ms = 0;
+  std::string fill_memory = "1GiB";
+  size_t fill_threads = 0;
+  bool daemon = false;
+};
+
+forebay::node::Node* running_node = nullptr;
+
+void OnSignal(int) { running_node->Stop(); }
+
+// A node that outlives its starter must hold nothing of it: not its pipes, not its
+// working directory.
+void LetGoOfStarter() {
+  ::close_range(3, ~0U, 0);
+  if (::chdir("/") != 0) std::perror("chdir /");
+}
+
+void RaiseFileLimit() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+forebay::Result<std::unique_ptr<forebay::node::Node>> Start(const Arguments& arguments) {
+  FB_ASSIGN_OR_RETURN(auto tiers, forebay::model::ParseStoreSpec(arguments.store));
+  FB_ASSIGN_OR_RETURN(uint64_t memory, forebay::ParseSize(arguments.fill_memory));
+  return forebay::node::Node::Start(
+      {.socket_path = arguments.socket,
+       .store = std::move(tiers),
+       .engine = {.fill_memory_bytes = memory, .fill_threads = arguments.fill_threads},
+       .idle_timeout = forebay::milliseconds(arguments.idle_ms)});
+}
+
+int Fail(const Status& status) {
+  std::fprintf(stderr, "%s\n", status.message().c_str());
+  return 1;
+}
+
+int Serve(forebay::node::Node& node) {
+  running_node = &node;
+  std::signal(SIGTERM, OnSignal);
+  std::signal(SIGINT, OnSignal);
+  Status status = node.Run();
+  return status.ok() ? 0 : Fail(status);
+}
+
+// In the child: start, tell the waiting parent, then write to a log file of our own.
+int ServeDetached(const Arguments& arguments, int ready) {
+  ::setsid();
+  auto node = Start(arguments);
+  char failed = node.ok() ? 0 : 1;
+  if (!node.ok() && node.status().code() == forebay::StatusCode::kUnavailable) {
+    failed = 0;  // another node was faster: its socket serves as well
+  }
+  if (!node.ok() && failed != 0) Fail(node.status());
+  if (::write(ready, &failed, 1) != 1) return 1;
+  ::close(ready);
+  if (!node.ok()) return failed;
+  std::string log = arguments.socket + ".log";
+  int fd = ::open(log.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  if (fd >= 0) {
+    ::dup2(fd, 1);
+    ::dup2(fd, 2);
+  }
+  return Serve(**node);
+}
+
+int Daemonize(const Arguments& arguments) {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) return 1;
+  pid_t child = ::fork();
+  if (child < 0) return 1;
+  if (child == 0) {
+    ::close(ends[0]);
+    return ServeDetached(arguments, ends[1]);
+  }
+  ::close(ends[1]);
+  char failed = 1;
+  return ::read(ends[0], &failed, 1) == 1 ? failed : 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Arguments arguments;
+  CLI::App app("Forebay's node: owns a store, fills it, hands it to readers.");
+  app.add_option("--store", arguments.store, "mem:4GiB,ssd:/var/cache/forebay:100GiB")
+      ->required();
+  app.add_option("--socket", arguments.socket, "where readers find this node")
+      ->required();
+  app.add_option("--idle-ms", arguments.idle_ms,
+                 "leave after so long without readers; 0: never");
+  app.add_option("--fill-memory", arguments.fill_memory, "cap of all decoding together");
+  app.add_option("--fill-threads", arguments.fill_threads, "0: one per core");
+  app.add_flag("--daemon", arguments.daemon, "go to the background once ready");
+  CLI11_PARSE(app, argc, argv);
+  ::umask(0077);
+  RaiseFileLimit();
+  forebay::InitLog("forebay-node", spdlog::level::info);
+  arguments.socket = std::filesystem::absolute(arguments.socket).string();
+  if (arguments.daemon) {
+    LetGoOfStarter();
+    return Daemonize(arguments);
+  }
+  auto node = Start(arguments);
+  if (!node.ok()) return Fail(node.status());
+  spdlog::info("serving {} at {}", arguments.store, arguments.socket);
+  return Serve(**node);
+}

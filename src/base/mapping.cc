@@ -1,0 +1,32 @@
+#include "base/mapping.h"
+
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+
+#include "base/errno_status.h"
+
+namespace forebay {
+
+Result<std::shared_ptr<const Mapping>> Mapping::Map(int fd, size_t size, Mode mode) {
+  struct stat info {};
+  if (::fstat(fd, &info) != 0) return ErrnoStatus(errno, "look at a file to map");
+  // Touching a page past the end would be SIGBUS, not an error.
+  if (info.st_size < 0 || static_cast<size_t>(info.st_size) < size) {
+    return Status::Corrupt("a file to map is shorter than it should be");
+  }
+  if (size == 0) return std::shared_ptr<const Mapping>(new Mapping(nullptr, 0));
+  bool shared = mode == Mode::kShared;
+  int protection = shared ? PROT_READ : PROT_READ | PROT_WRITE;
+  int flags = shared ? MAP_SHARED : MAP_PRIVATE | MAP_NORESERVE;
+  void* data = ::mmap(nullptr, size, protection, flags, fd, 0);
+  if (data == MAP_FAILED) return ErrnoStatus(errno, "map a file");
+  return std::shared_ptr<const Mapping>(new Mapping(static_cast<std::byte*>(data), size));
+}
+
+Mapping::~Mapping() {
+  if (size_ > 0) ::munmap(data_, size_);
+}
+
+}  // namespace forebay

@@ -1,0 +1,127 @@
+#include "cache/catalog.h"
+
+#include "base/bytes.h"
+#include "base/log.h"
+#include "base/mapping.h"
+#include "base/uri.h"
+#include "source/identity.h"
+#include "table/table.h"
+
+namespace forebay::cache {
+namespace {
+
+// Versions kept in memory though nobody reads them; they are also in the store.
+constexpr size_t kIdleVersionsMax = 64;
+
+// A listing none of whose objects is so young that a second write could go unnoticed.
+Result<table::Listing> SettledListing(source::Source& source, const std::string& uri,
+                                      Deadline deadline) {
+  for (;;) {
+    FB_ASSIGN_OR_RETURN(table::Listing listing, table::ListTable(source, uri, deadline));
+    if (source::IsSettled(listing.objects, Clock::Real())) return listing;
+    FB_RETURN_NOT_OK(source::WaitUntilSettled(listing.objects, Clock::Real(), deadline));
+  }
+}
+
+}  // namespace
+
+struct Catalog::Slot {
+  std::mutex mutex;
+  std::shared_ptr<const Version> version;
+};
+
+Catalog::Catalog(storage::Store* store, ThreadPool* pool, arrow::MemoryPool* memory)
+    : store_(store), pool_(pool), memory_(memory) {}
+
+Result<std::shared_ptr<const Version>> Catalog::Open(const std::string& uri,
+                                                     const source::Options& options,
+                                                     Deadline deadline) {
+  FB_ASSIGN_OR_RETURN(auto source, SourceFor(uri, options));
+  FB_ASSIGN_OR_RETURN(table::Listing listing, SettledListing(*source, uri, deadline));
+  auto slot = SlotFor(listing.version, options);
+  std::lock_guard lock(slot->mutex);
+  if (slot->version != nullptr) return slot->version;
+  auto stored = store_->Get(model::ManifestKey(listing.version));
+  if (stored.ok()) {
+    auto version = Load(*stored, uri, source);
+    if (version.ok()) return slot->version = *version;
+    spdlog::warn("planning again, the stored manifest of {} is of no use: {}",
+                 RedactUri(uri), version.status().message());
+  }
+  table::PlanOptions plan{.pool = pool_, .memory_pool = memory_, .deadline = deadline};
+  FB_ASSIGN_OR_RETURN(std::string bytes, table::PlanTable(source, listing, plan));
+  FB_ASSIGN_OR_RETURN(storage::Chunk chunk, Publish(listing.version, bytes));
+  FB_ASSIGN_OR_RETURN(slot->version, Load(chunk, uri, source));
+  return slot->version;
+}
+
+Result<std::shared_ptr<const Version>> Catalog::Adopt(const std::string& uri,
+                                                      const source::Options& options,
+                                                      std::string manifest_bytes) {
+  auto bytes = std::make_shared<const std::string>(std::move(manifest_bytes));
+  FB_ASSIGN_OR_RETURN(auto manifest, model::Manifest::View(*bytes, bytes));
+  FB_ASSIGN_OR_RETURN(auto source, SourceFor(uri, options));
+  auto slot = SlotFor(manifest->version(), options);
+  std::lock_guard lock(slot->mutex);
+  if (slot->version != nullptr) return slot->version;
+  auto chunk = store_->Get(model::ManifestKey(manifest->version()));
+  if (!chunk.ok()) chunk = Publish(manifest->version(), *bytes);
+  if (!chunk.ok()) return chunk.status();
+  FB_ASSIGN_OR_RETURN(slot->version, Load(*chunk, uri, source));
+  return slot->version;
+}
+
+Result<std::shared_ptr<source::Source>> Catalog::SourceFor(
+    const std::string& uri, const source::Options& options) {
+  FB_ASSIGN_OR_RETURN(Uri parsed, Uri::Parse(uri));
+  Encoder key;
+  key.PutString(parsed.scheme);
+  key.PutString(parsed.authority);
+  for (const auto& [name, value] : options) {
+    key.PutString(name);
+    key.PutString(value);
+  }
+  std::lock_guard lock(mutex_);
+  auto& source = sources_[key.bytes()];
+  if (source == nullptr) {
+    FB_ASSIGN_OR_RETURN(source, source::OpenSource(uri, options));
+  }
+  return source;
+}
+
+std::shared_ptr<Catalog::Slot> Catalog::SlotFor(const Hash128& version,
+                                                const source::Options& options) {
+  std::lock_guard lock(mutex_);
+  if (slots_.size() >= kIdleVersionsMax) {
+    std::erase_if(slots_,
+                  [](const auto& entry) { return entry.second.use_count() == 1; });
+  }
+  auto& slot = slots_[{version, options}];
+  if (slot == nullptr) slot = std::make_shared<Slot>();
+  return slot;
+}
+
+Result<std::shared_ptr<const Version>> Catalog::Load(
+    const storage::Chunk& chunk, const std::string& uri,
+    std::shared_ptr<source::Source> source) {
+  FB_ASSIGN_OR_RETURN(auto mapping,
+                      Mapping::Map(chunk.fd->get(), chunk.size, Mapping::Mode::kShared));
+  FB_ASSIGN_OR_RETURN(auto manifest, model::Manifest::View(mapping->bytes(), mapping));
+  auto version = std::make_shared<Version>();
+  version->uri = uri;
+  version->manifest = std::move(manifest);
+  version->source = std::move(source);
+  version->manifest_chunk = chunk;
+  return std::shared_ptr<const Version>(std::move(version));
+}
+
+Result<storage::Chunk> Catalog::Publish(const Hash128& version,
+                                        const std::string& bytes) {
+  FB_ASSIGN_OR_RETURN(auto writer,
+                      store_->Create(model::ManifestKey(version),
+                                     model::ChunkKind::kManifest, bytes.size()));
+  FB_RETURN_NOT_OK(writer->Append(bytes.data(), bytes.size()));
+  return writer->Commit();
+}
+
+}  // namespace forebay::cache

@@ -1,0 +1,53 @@
+// Opens datasets: lists the source, finds or plans the manifest of that state, and keeps
+// the versions it has seen. Thread-safe.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "base/clock.h"
+#include "base/status.h"
+#include "base/thread_pool.h"
+#include "cache/version.h"
+#include "table/memory_pool.h"
+
+namespace forebay::cache {
+
+class Catalog {
+ public:
+  // All must outlive the catalog.
+  Catalog(storage::Store* store, ThreadPool* pool, arrow::MemoryPool* memory);
+
+  // The version that the source holds now. However many callers ask at once, a manifest
+  // is planned once.
+  Result<std::shared_ptr<const Version>> Open(const std::string& uri,
+                                              const source::Options& options,
+                                              Deadline deadline);
+  // The version of a manifest that a reader brings along after its node died. Nothing is
+  // listed: the objects are checked against their identities as they are read.
+  Result<std::shared_ptr<const Version>> Adopt(const std::string& uri,
+                                               const source::Options& options,
+                                               std::string manifest_bytes);
+
+ private:
+  struct Slot;  // one per (version, options); its mutex is the single flight
+
+  Result<std::shared_ptr<source::Source>> SourceFor(const std::string& uri,
+                                                    const source::Options& options);
+  std::shared_ptr<Slot> SlotFor(const Hash128& version, const source::Options& options);
+  Result<std::shared_ptr<const Version>> Load(const storage::Chunk& chunk,
+                                              const std::string& uri,
+                                              std::shared_ptr<source::Source> source);
+  Result<storage::Chunk> Publish(const Hash128& version, const std::string& bytes);
+
+  storage::Store* store_;
+  ThreadPool* pool_;
+  arrow::MemoryPool* memory_;
+  std::mutex mutex_;
+  std::map<std::string, std::shared_ptr<source::Source>> sources_;
+  std::map<std::pair<Hash128, source::Options>, std::shared_ptr<Slot>> slots_;
+};
+
+}  // namespace forebay::cache

@@ -1,0 +1,131 @@
+#include "cache/engine.h"
+
+#include <arrow/memory_pool.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <deque>
+
+namespace forebay::cache {
+namespace {
+
+// Units a warm-up has in flight; enough to keep every fill thread busy.
+constexpr size_t kWarmupUnitsMax = 32;
+
+size_t FillThreads(size_t wanted) {
+  if (wanted > 0) return wanted;
+  return std::max(2U, std::thread::hardware_concurrency());
+}
+
+std::vector<model::ChunkRef> UnitRefs(const View& view, uint32_t unit) {
+  const model::UnitRecord& record = view.manifest().units()[unit];
+  auto groups = model::Groups(view.manifest(), unit, view.columns);
+  std::vector<model::ChunkRef> refs;
+  for (uint32_t i = 0; i < record.range_count; ++i) {
+    for (uint32_t group : groups) refs.push_back({record.first_range + i, group});
+  }
+  return refs;
+}
+
+std::string UnitName(const View& view, uint32_t unit) {
+  const model::Manifest& manifest = view.manifest();
+  const model::UnitRecord& record = manifest.units()[unit];
+  if (record.piece_count == 0) return view.version->uri;
+  const auto& piece = manifest.pieces()[record.first_piece];
+  return std::string(manifest.uri(manifest.objects()[piece.object]));
+}
+
+struct UnitInFlight {
+  uint32_t unit;
+  std::vector<ChunkFuture> futures;
+};
+
+// Waits for one unit and adds what came of it.
+Status Collect(const View& view, const UnitInFlight& flight, Deadline deadline,
+               WarmupProgress* progress) {
+  Status failure;
+  for (const ChunkFuture& future : flight.futures) {
+    if (future.wait_until(deadline.when()) != std::future_status::ready) {
+      return Status::Deadline("the warm-up did not end in time");
+    }
+    const Result<storage::Chunk>& chunk = future.get();
+    if (chunk.ok()) {
+      ++progress->chunks_done;
+      progress->bytes_stored += chunk->size;
+    } else if (failure.ok()) {
+      failure = chunk.status();
+    }
+  }
+  if (failure.ok()) {
+    progress->rows_done += view.manifest().units()[flight.unit].row_count;
+  } else {
+    // Messages of the table layer name the file already.
+    std::string name = UnitName(view, flight.unit);
+    bool named = failure.message().find(name) != std::string::npos;
+    progress->failures.push_back(named ? failure.message()
+                                       : fmt::format("{}: {}", name, failure.message()));
+  }
+  return Status::OK();
+}
+
+}  // namespace
+
+Engine::Engine(std::unique_ptr<storage::Store> store, const Options& options)
+    : store_(std::move(store)),
+      memory_(arrow::default_memory_pool(), options.fill_memory_bytes),
+      read_pool_(options.read_threads),
+      catalog_(store_.get(), &read_pool_, &memory_),
+      fills_({.store = store_.get(),
+              .memory = &memory_,
+              .read_pool = &read_pool_,
+              .thread_count = FillThreads(options.fill_threads)}) {}
+
+Coverage Engine::Covered(const View& view) const {
+  Coverage coverage;
+  const model::Manifest& manifest = view.manifest();
+  for (uint32_t unit = 0; unit < manifest.units().size(); ++unit) {
+    auto refs = UnitRefs(view, unit);
+    size_t i = 0;
+    while (i < refs.size()) {
+      uint32_t range = refs[i].range;
+      bool whole = true;
+      for (; i < refs.size() && refs[i].range == range; ++i) {
+        bool stored = store_->Contains(view.Key(refs[i]));
+        ++coverage.chunk_count;
+        coverage.chunks_stored += stored ? 1 : 0;
+        whole = whole && stored;
+      }
+      if (whole) coverage.rows_stored += manifest.ranges()[range].row_count;
+    }
+  }
+  return coverage;
+}
+
+Result<WarmupProgress> Engine::Warmup(
+    const View& view, ClientId client, Deadline deadline,
+    const std::function<bool(const WarmupProgress&)>& report) {
+  WarmupProgress progress;
+  const model::Manifest& manifest = view.manifest();
+  progress.row_count = manifest.row_count();
+  for (uint32_t unit = 0; unit < manifest.units().size(); ++unit) {
+    progress.chunk_count += UnitRefs(view, unit).size();
+  }
+  source::Stats& stats = view.version->source->stats();
+  uint64_t bytes_before = stats.bytes;
+  std::deque<UnitInFlight> flights;
+  uint32_t next = 0;
+  while (next < manifest.units().size() || !flights.empty()) {
+    while (next < manifest.units().size() && flights.size() < kWarmupUnitsMax) {
+      flights.push_back(
+          {next, fills_.Request(view, UnitRefs(view, next), Need::kSomeday, client)});
+      ++next;
+    }
+    FB_RETURN_NOT_OK(Collect(view, flights.front(), deadline, &progress));
+    flights.pop_front();
+    progress.bytes_fetched = stats.bytes - bytes_before;
+    if (!report(progress)) return Status::Cancelled("the warm-up was given up");
+  }
+  return progress;
+}
+
+}  // namespace forebay::cache

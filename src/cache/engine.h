@@ -1,0 +1,62 @@
+// The engine of a node: versions, fills and the store, behind one face. Thread-safe.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/thread_pool.h"
+#include "cache/catalog.h"
+#include "cache/fill_queue.h"
+#include "table/memory_pool.h"
+
+namespace forebay::cache {
+
+struct WarmupProgress {
+  uint64_t rows_done = 0;
+  uint64_t row_count = 0;
+  uint64_t chunks_done = 0;
+  uint64_t chunk_count = 0;
+  uint64_t bytes_stored = 0;
+  uint64_t bytes_fetched = 0;
+  std::vector<std::string> failures;  // "uri: why", each unit once
+};
+
+struct Coverage {
+  uint64_t chunk_count = 0;
+  uint64_t chunks_stored = 0;
+  uint64_t rows_stored = 0;
+};
+
+class Engine {
+ public:
+  struct Options {
+    uint64_t fill_memory_bytes = uint64_t{1} << 30;  // cap of all decoding together
+    size_t fill_threads = 0;                         // 0: one per core, at least 2
+    size_t read_threads = 16;                        // source reads in flight
+  };
+
+  Engine(std::unique_ptr<storage::Store> store, const Options& options);
+
+  Catalog& catalog() { return catalog_; }
+  storage::Store& store() { return *store_; }
+  FillQueue& fills() { return fills_; }
+  uint64_t memory_peak_bytes() const { return memory_.max_memory(); }
+
+  Coverage Covered(const View& view) const;
+
+  // Brings every chunk of the view into the store. `report` hears the progress and says
+  // whether to go on. Failures are in the result, never hidden in a success.
+  Result<WarmupProgress> Warmup(const View& view, ClientId client, Deadline deadline,
+                                const std::function<bool(const WarmupProgress&)>& report);
+
+ private:
+  std::unique_ptr<storage::Store> store_;
+  table::CappedMemoryPool memory_;
+  ThreadPool read_pool_;
+  Catalog catalog_;
+  FillQueue fills_;
+};
+
+}  // namespace forebay::cache

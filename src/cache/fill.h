@@ -1,0 +1,37 @@
+// One fill: decodes a unit once and publishes the chunks that are missing.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/status.h"
+#include "cache/version.h"
+#include "table/memory_pool.h"
+
+namespace forebay::cache {
+
+struct FillChunk {
+  model::ChunkRef ref;
+  Hash128 key;
+};
+
+struct FillRequest {
+  View view;
+  uint32_t unit = 0;
+  std::vector<FillChunk> chunks;  // sorted by range
+};
+
+struct FillContext {
+  storage::Store* store = nullptr;
+  arrow::MemoryPool* memory = nullptr;
+  ThreadPool* pool = nullptr;
+  Deadline deadline = Deadline::Never();
+  // Called for each chunk as soon as it is published.
+  std::function<void(const FillChunk&, const storage::Chunk&)> on_chunk;
+};
+
+// Every chunk was published and reported, or the error names what failed.
+Status Fill(const FillRequest& request, const FillContext& context);
+
+}  // namespace forebay::cache

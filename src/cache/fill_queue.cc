@@ -1,0 +1,219 @@
+#include "cache/fill_queue.h"
+
+#include <algorithm>
+
+#include "base/log.h"
+
+namespace forebay::cache {
+
+// A chunk that some job will bring. `job` is reset once the job has started.
+struct FillQueue::Pending {
+  std::promise<Result<storage::Chunk>> promise;
+  ChunkFuture future = promise.get_future().share();
+  std::weak_ptr<Job> job;
+};
+
+struct FillQueue::Job {
+  FillRequest request;
+  Rank rank{static_cast<int>(Need::kSomeday), 0};
+  bool started = false;
+  bool alone = false;  // ran out of memory beside others: the next try runs by itself
+  std::set<ClientId> clients;
+};
+
+namespace {
+
+ChunkFuture Ready(Result<storage::Chunk> result) {
+  std::promise<Result<storage::Chunk>> promise;
+  promise.set_value(std::move(result));
+  return promise.get_future().share();
+}
+
+}  // namespace
+
+FillQueue::FillQueue(Options options) : options_(options) {
+  for (size_t i = 0; i < std::max<size_t>(options.thread_count, 1); ++i) {
+    threads_.emplace_back([this] { Work(); });
+  }
+}
+
+FillQueue::~FillQueue() {
+  {
+    std::lock_guard lock(mutex_);
+    stopping_ = true;
+    for (auto& [rank, job] : queue_) {
+      FinishJob(*job, Status::Cancelled("the node is stopping"));
+    }
+    queue_.clear();
+  }
+  wake_.notify_all();
+  for (std::thread& thread : threads_) thread.join();
+}
+
+std::vector<ChunkFuture> FillQueue::Request(const View& view,
+                                            const std::vector<model::ChunkRef>& refs,
+                                            Need need, ClientId client) {
+  std::vector<ChunkFuture> futures;
+  futures.reserve(refs.size());
+  for (const model::ChunkRef& ref : refs) {
+    auto stored = options_.store->Get(view.Key(ref));
+    futures.push_back(stored.ok() ? Ready(std::move(stored))
+                                  : Join(view, ref, need, client));
+  }
+  wake_.notify_all();
+  return futures;
+}
+
+ChunkFuture FillQueue::Join(const View& view, model::ChunkRef ref, Need need,
+                            ClientId client) {
+  Hash128 key = view.Key(ref);
+  std::lock_guard lock(mutex_);
+  auto found = pending_.find(key);
+  if (found == pending_.end()) {
+    uint32_t unit = view.manifest().ranges()[ref.range].unit;
+    Cover(QueuedJob(view, unit), ref.group);
+    found = pending_.find(key);
+    if (found == pending_.end()) return StoredSince(key);
+  }
+  if (auto job = found->second->job.lock()) Raise(job, need, client);
+  return found->second->future;
+}
+
+ChunkFuture FillQueue::StoredSince(const Hash128& key) {
+  auto stored = options_.store->Get(key);
+  if (stored.ok()) return Ready(std::move(stored));
+  return Ready(Status::Cancelled("a chunk was evicted while it was asked for"));
+}
+
+// Groups of one unit asked for together share a job, and with it one decode.
+std::shared_ptr<FillQueue::Job> FillQueue::QueuedJob(const View& view, uint32_t unit) {
+  auto& job = by_unit_[UnitKey{view.version.get(), unit, view.columns}];
+  if (job != nullptr) return job;
+  job = std::make_shared<Job>();
+  job->request.view = view;
+  job->request.unit = unit;
+  job->rank.second = next_age_++;
+  Enqueue(job);
+  return job;
+}
+
+void FillQueue::Enqueue(const std::shared_ptr<Job>& job) {
+  job->started = false;
+  queue_[job->rank] = job;
+  by_unit_[KeyOf(*job)] = job;
+  ++counters_.queued;
+}
+
+void FillQueue::Dequeue(Job& job) {
+  job.started = true;
+  --counters_.queued;
+  by_unit_.erase(KeyOf(job));
+  queue_.erase(job.rank);
+}
+
+FillQueue::UnitKey FillQueue::KeyOf(const Job& job) {
+  const View& view = job.request.view;
+  return {view.version.get(), job.request.unit, view.columns};
+}
+
+void FillQueue::Cover(const std::shared_ptr<Job>& job, uint32_t group) {
+  const View& view = job->request.view;
+  const model::UnitRecord& unit = view.manifest().units()[job->request.unit];
+  for (uint32_t i = 0; i < unit.range_count; ++i) {
+    model::ChunkRef ref{unit.first_range + i, group};
+    Hash128 key = view.Key(ref);
+    if (pending_.contains(key) || options_.store->Contains(key)) continue;
+    auto pending = std::make_shared<Pending>();
+    pending->job = job;
+    pending_[key] = std::move(pending);
+    job->request.chunks.push_back({ref, key});
+  }
+  std::ranges::sort(job->request.chunks, {}, &FillChunk::ref);
+}
+
+void FillQueue::Raise(const std::shared_ptr<Job>& job, Need need, ClientId client) {
+  job->clients.insert(client);
+  if (job->started || static_cast<int>(need) >= job->rank.first) return;
+  queue_.erase(job->rank);
+  job->rank.first = static_cast<int>(need);
+  queue_[job->rank] = job;
+}
+
+void FillQueue::Forget(ClientId client) {
+  std::lock_guard lock(mutex_);
+  std::vector<std::shared_ptr<Job>> unwanted;
+  for (auto& [rank, job] : queue_) {
+    if (job->clients.erase(client) > 0 && job->clients.empty()) unwanted.push_back(job);
+  }
+  for (auto& job : unwanted) {
+    Dequeue(*job);
+    FinishJob(*job, Status::Cancelled("nobody waits for this fill any more"));
+  }
+}
+
+FillQueue::Counters FillQueue::counters() const {
+  std::lock_guard lock(mutex_);
+  return counters_;
+}
+
+void FillQueue::Work() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    wake_.wait(lock, [this] {
+      if (stopping_) return true;
+      if (queue_.empty()) return false;
+      return !queue_.begin()->second->alone || counters_.running == 0;
+    });
+    if (stopping_) return;
+    std::shared_ptr<Job> job = queue_.begin()->second;
+    Dequeue(*job);
+    ++counters_.running;
+    bool had_company = counters_.running > 1;
+    Status status = RunJob(*job, lock);
+    --counters_.running;
+    if (status.code() == StatusCode::kFull && had_company && !job->alone && !stopping_) {
+      job->alone = true;
+      Enqueue(job);
+    } else {
+      FinishJob(*job, status);
+    }
+    wake_.notify_all();
+  }
+}
+
+Status FillQueue::RunJob(Job& job, std::unique_lock<std::mutex>& lock) {
+  FillContext context{.store = options_.store,
+                      .memory = options_.memory,
+                      .pool = options_.read_pool,
+                      .deadline = Deadline::After(options_.unit_timeout),
+                      .on_chunk = {}};
+  context.on_chunk = [this](const FillChunk& chunk, const storage::Chunk& stored) {
+    std::lock_guard relock(mutex_);
+    ++counters_.chunks;
+    Resolve(chunk.key, stored);
+  };
+  FillRequest request = job.request;
+  if (request.chunks.empty()) return Status::OK();  // others brought them meanwhile
+  lock.unlock();
+  Status status = Fill(request, context);
+  if (!status.ok()) spdlog::debug("a fill failed: {}", status.ToString());
+  lock.lock();
+  return status;
+}
+
+void FillQueue::FinishJob(Job& job, const Status& status) {
+  ++(status.ok() ? counters_.fills : counters_.failed_fills);
+  for (const FillChunk& chunk : job.request.chunks) {
+    Resolve(chunk.key,
+            status.ok() ? Status::Internal("a fill left out a chunk") : status);
+  }
+}
+
+void FillQueue::Resolve(const Hash128& key, Result<storage::Chunk> result) {
+  auto found = pending_.find(key);
+  if (found == pending_.end()) return;
+  found->second->promise.set_value(std::move(result));
+  pending_.erase(found);
+}
+
+}  // namespace forebay::cache

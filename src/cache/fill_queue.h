@@ -1,0 +1,94 @@
+// Fills waiting to run, in order of need, each chunk at most once at a time. Thread-safe.
+//
+// A job fills one unit for one view. Whoever needs a chunk that a job already covers
+// waits for that job (single flight). Jobs run on threads of the queue's own.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <future>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <thread>
+#include <tuple>
+#include <unordered_map>
+#include <vector>
+
+#include "cache/fill.h"
+
+namespace forebay::cache {
+
+using ChunkFuture = std::shared_future<Result<storage::Chunk>>;
+
+// Who asks: a session of the node. When it ends, what only it wanted is dropped.
+using ClientId = uint64_t;
+
+enum class Need : int {
+  kNow = 0,      // a reader waits
+  kSoon = 1,     // a reader said it will need it
+  kSomeday = 2,  // a warm-up
+};
+
+class FillQueue {
+ public:
+  struct Options {
+    storage::Store* store = nullptr;
+    arrow::MemoryPool* memory = nullptr;
+    ThreadPool* read_pool = nullptr;
+    size_t thread_count = 2;
+    milliseconds unit_timeout = std::chrono::minutes(15);
+  };
+  struct Counters {
+    uint64_t fills = 0;
+    uint64_t failed_fills = 0;
+    uint64_t chunks = 0;
+    uint64_t queued = 0;
+    uint64_t running = 0;
+  };
+
+  explicit FillQueue(Options options);
+  ~FillQueue();  // running fills end, queued ones are cancelled
+
+  // Futures in the order of `refs`. Everything missing of a unit in the asked-for groups
+  // is filled with it, since the unit is decoded anyway.
+  std::vector<ChunkFuture> Request(const View& view,
+                                   const std::vector<model::ChunkRef>& refs, Need need,
+                                   ClientId client);
+  // Drops queued jobs that nobody else asked for.
+  void Forget(ClientId client);
+  Counters counters() const;
+
+ private:
+  struct Pending;
+  struct Job;
+  using Rank = std::pair<int, uint64_t>;  // need, then age
+  using UnitKey = std::tuple<const Version*, uint32_t, model::Projection>;
+
+  ChunkFuture Join(const View& view, model::ChunkRef ref, Need need, ClientId client);
+  ChunkFuture StoredSince(const Hash128& key);
+  std::shared_ptr<Job> QueuedJob(const View& view, uint32_t unit);
+  void Enqueue(const std::shared_ptr<Job>& job);
+  void Dequeue(Job& job);
+  static UnitKey KeyOf(const Job& job);
+  void Cover(const std::shared_ptr<Job>& job, uint32_t group);
+  void Raise(const std::shared_ptr<Job>& job, Need need, ClientId client);
+  void Work();
+  Status RunJob(Job& job, std::unique_lock<std::mutex>& lock);
+  void FinishJob(Job& job, const Status& status);
+  void Resolve(const Hash128& key, Result<storage::Chunk> result);
+
+  Options options_;
+  mutable std::mutex mutex_;
+  std::condition_variable wake_;
+  bool stopping_ = false;
+  uint64_t next_age_ = 0;
+  std::unordered_map<Hash128, std::shared_ptr<Pending>> pending_;
+  std::map<Rank, std::shared_ptr<Job>> queue_;
+  std::map<UnitKey, std::shared_ptr<Job>> by_unit_;  // the same jobs
+  Counters counters_;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace forebay::cache

@@ -1,0 +1,169 @@
+#include "node/node.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <nlohmann/json.hpp>
+
+#include "base/errno_status.h"
+#include "base/log.h"
+
+namespace forebay::node {
+namespace {
+
+// How often the node looks whether it should leave.
+constexpr milliseconds kTick = milliseconds(200);
+
+nlohmann::json DescribeTiers(const storage::StoreStats& stats) {
+  auto tiers = nlohmann::json::array();
+  for (const auto& tier : stats.tiers) {
+    tiers.push_back({{"medium", model::MediumName(tier.medium)},
+                     {"path", tier.path},
+                     {"used_bytes", tier.used_bytes},
+                     {"quota_bytes", tier.quota_bytes},
+                     {"chunks", tier.chunk_count},
+                     {"evictions", tier.evictions}});
+  }
+  return tiers;
+}
+
+}  // namespace
+
+Node::Node(Options options)
+    : options_(std::move(options)), started_(Clock::Real().Now()) {}
+
+Result<std::unique_ptr<Node>> Node::Start(Options options) {
+  auto node = std::unique_ptr<Node>(new Node(std::move(options)));
+  FB_RETURN_NOT_OK(node->ListenOrYield());
+  storage::StoreOptions store;
+  for (const model::TierSpec& tier : node->options_.store) {
+    store.tiers.push_back({.spec = tier});
+  }
+  store.on_evict = [raw = node.get()](const Hash128& key) { raw->OnEvicted(key); };
+  FB_ASSIGN_OR_RETURN(auto opened, storage::Store::Open(std::move(store)));
+  node->engine_ =
+      std::make_unique<cache::Engine>(std::move(opened), node->options_.engine);
+  return node;
+}
+
+Node::~Node() {
+  listener_.Reset();
+  std::list<std::unique_ptr<Connection>> connections;
+  {
+    std::lock_guard lock(sessions_mutex_);
+    connections.swap(connections_);
+  }
+  for (auto& connection : connections) connection->session->Stop();
+  for (auto& connection : connections) connection->thread.join();
+}
+
+// The lock keeps a second node from taking a live node's socket. Where locks do not work
+// both may run: the later one gets the socket, and the store stands several nodes.
+Status Node::ListenOrYield() {
+  std::string lock_path = options_.socket_path + ".lock";
+  lock_ = UniqueFd(::open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  if (!lock_.valid()) return ErrnoStatus(errno, "open " + lock_path);
+  if (::flock(lock_.get(), LOCK_EX | LOCK_NB) != 0) {
+    return Status::Unavailable("a node already serves " + options_.socket_path);
+  }
+  ::unlink(options_.socket_path.c_str());
+  FB_ASSIGN_OR_RETURN(listener_, wire::Listen(options_.socket_path));
+  return Status::OK();
+}
+
+Status Node::Run() {
+  TimePoint last_busy = Clock::Real().Now();
+  while (!stopping_) {
+    FB_ASSIGN_OR_RETURN(auto channel,
+                        wire::Accept(listener_.get(), Deadline::After(kTick)));
+    if (channel) Admit(*std::move(channel));
+    Reap();
+    std::lock_guard lock(sessions_mutex_);
+    if (!connections_.empty()) last_busy = Clock::Real().Now();
+    bool idle = Clock::Real().Now() - last_busy >= options_.idle_timeout;
+    if (options_.idle_timeout.count() > 0 && idle) break;
+  }
+  // Nobody new finds us from here on; whoever is in the backlog sees a closed socket and
+  // looks for the next node.
+  ::unlink(options_.socket_path.c_str());
+  return Status::OK();
+}
+
+void Node::Admit(wire::Channel channel) {
+  auto user = channel.PeerUser();
+  if (!user.ok() || (*user != ::geteuid() && *user != 0)) {
+    spdlog::warn("another user's process was turned away");
+    return;
+  }
+  std::lock_guard lock(sessions_mutex_);
+  auto connection = std::make_unique<Connection>();
+  connection->session =
+      std::make_unique<Session>(next_session_++, std::move(channel), this);
+  connection->thread = std::thread([raw = connection.get()] {
+    raw->session->Run();
+    raw->ended = true;
+  });
+  connections_.push_back(std::move(connection));
+}
+
+void Node::Reap() {
+  std::list<std::unique_ptr<Connection>> ended;
+  {
+    std::lock_guard lock(sessions_mutex_);
+    for (auto it = connections_.begin(); it != connections_.end();) {
+      auto next = std::next(it);
+      if ((*it)->ended) ended.splice(ended.end(), connections_, it);
+      it = next;
+    }
+  }
+  // Joined and destroyed outside the lock: a session's end may evict.
+  for (auto& connection : ended) connection->thread.join();
+}
+
+void Node::OnEvicted(const Hash128& key) {
+  std::lock_guard lock(sessions_mutex_);
+  for (auto& connection : connections_) connection->session->OnEvicted(key);
+}
+
+wire::Welcome Node::Greeting() const {
+  return {.pid = static_cast<uint32_t>(::getpid()),
+          .node_version = FOREBAY_VERSION,
+          .store = model::FormatStoreSpec(options_.store)};
+}
+
+std::string Node::StatusJson() {
+  storage::StoreStats stats = engine_->store().Stats();
+  cache::FillQueue::Counters fills = engine_->fills().counters();
+  auto readers = nlohmann::json::array();
+  {
+    std::lock_guard lock(sessions_mutex_);
+    for (auto& connection : connections_) {
+      readers.push_back(connection->session->Describe());
+    }
+  }
+  auto uptime = std::chrono::duration<double>(Clock::Real().Now() - started_).count();
+  nlohmann::json status = {{"pid", ::getpid()},
+                           {"version", FOREBAY_VERSION},
+                           {"socket", options_.socket_path},
+                           {"store", model::FormatStoreSpec(options_.store)},
+                           {"uptime_seconds", uptime},
+                           {"tiers", DescribeTiers(stats)},
+                           {"hits", stats.hits},
+                           {"misses", stats.misses},
+                           {"quarantined", stats.quarantined},
+                           {"unkept", stats.unkept},
+                           {"mapped_evicted_bytes", stats.mapped_evicted_bytes},
+                           {"fills", fills.fills},
+                           {"failed_fills", fills.failed_fills},
+                           {"chunks_filled", fills.chunks},
+                           {"fills_queued", fills.queued},
+                           {"fills_running", fills.running},
+                           {"fill_memory_peak_bytes", engine_->memory_peak_bytes()},
+                           {"source_bytes", engine_->catalog().SourceBytes()},
+                           {"readers", std::move(readers)}};
+  return status.dump();
+}
+
+}  // namespace forebay::node

@@ -1,0 +1,65 @@
+// A node: the process that owns a host's store, fills it and hands it to readers over a
+// Unix socket. docs/formats/reader-protocol.md tells what they say to each other.
+#pragma once
+
+#include <atomic>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "cache/engine.h"
+#include "model/store_spec.h"
+#include "node/session.h"
+
+namespace forebay::node {
+
+class Node : public Host {
+ public:
+  struct Options {
+    std::string socket_path;
+    std::vector<model::TierSpec> store;
+    cache::Engine::Options engine;
+    milliseconds idle_timeout{0};  // leaves after this long without readers; 0: never
+  };
+
+  // Listening, store open. When a node already serves this socket: kUnavailable.
+  static Result<std::unique_ptr<Node>> Start(Options options);
+  ~Node() override;
+
+  // Serves until it was idle for long enough or Stop was called.
+  Status Run();
+  // Safe in a signal handler.
+  void Stop() { stopping_ = true; }
+
+  cache::Engine& engine() override { return *engine_; }
+  wire::Welcome Greeting() const override;
+  std::string StatusJson() override;
+
+ private:
+  struct Connection {
+    std::unique_ptr<Session> session;
+    std::thread thread;
+    std::atomic<bool> ended{false};
+  };
+
+  explicit Node(Options options);
+  Status ListenOrYield();
+  void Admit(wire::Channel channel);
+  void Reap();
+  void OnEvicted(const Hash128& key);
+
+  Options options_;
+  TimePoint started_;
+  UniqueFd lock_;
+  UniqueFd listener_;
+  std::unique_ptr<cache::Engine> engine_;
+  std::atomic<bool> stopping_{false};
+  uint64_t next_session_ = 1;
+  std::mutex sessions_mutex_;
+  std::list<std::unique_ptr<Connection>> connections_;
+};
+
+}  // namespace forebay::node

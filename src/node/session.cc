@@ -1,0 +1,365 @@
+#include "node/session.h"
+
+#include <fmt/format.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "base/errno_status.h"
+#include "base/log.h"
+#include "base/mapping.h"
+#include "base/uri.h"
+
+namespace forebay::node {
+namespace {
+
+constexpr milliseconds kSendTimeout = std::chrono::seconds(30);
+// How often a waiting session looks whether its reader is still there.
+constexpr milliseconds kPeerCheck = milliseconds(200);
+constexpr milliseconds kWarmupReport = milliseconds(200);
+constexpr size_t kViewsMax = 1024;
+constexpr uint64_t kManifestBytesMax = uint64_t{4} << 30;
+
+Deadline DeadlineOf(uint64_t timeout_ms) {
+  constexpr uint64_t kLongest = 24ULL * 3600 * 1000;
+  return Deadline::After(
+      milliseconds(timeout_ms == 0 ? kLongest : std::min(timeout_ms, kLongest)));
+}
+
+Result<UniqueFd> TextFd(const std::string& text) {
+  UniqueFd fd(::memfd_create("forebay-text", MFD_CLOEXEC));
+  if (!fd.valid()) return ErrnoStatus(errno, "make a memory file");
+  size_t done = 0;
+  while (done < text.size()) {
+    ssize_t n = ::write(fd.get(), text.data() + done, text.size() - done);
+    if (n < 0) return ErrnoStatus(errno, "write a memory file");
+    done += static_cast<size_t>(n);
+  }
+  return fd;
+}
+
+wire::WarmupState ToWire(const cache::WarmupProgress& progress, bool done) {
+  return {.rows_done = progress.rows_done,
+          .row_count = progress.row_count,
+          .chunks_done = progress.chunks_done,
+          .chunk_count = progress.chunk_count,
+          .bytes_stored = progress.bytes_stored,
+          .bytes_fetched = progress.bytes_fetched,
+          .done = done,
+          .failures = done ? progress.failures : std::vector<std::string>()};
+}
+
+}  // namespace
+
+Session::Session(uint64_t id, wire::Channel channel, Host* host)
+    : id_(id), channel_(std::move(channel)), host_(host) {}
+
+Session::~Session() {
+  host_->engine().fills().Forget(id_);
+  for (const auto& [key, uses] : handed_) {
+    for (size_t i = 0; i < uses.size(); ++i) host_->engine().store().DropReader(key);
+  }
+}
+
+void Session::Run() {
+  for (;;) {
+    auto packet = channel_.Receive(Deadline::Never());
+    Status status = packet.ok() ? Serve(*std::move(packet)) : packet.status();
+    if (status.ok()) continue;
+    if (status.code() != StatusCode::kUnavailable) {
+      spdlog::warn("a reader (pid {}) was turned away: {}", pid_, status.ToString());
+    }
+    return;
+  }
+}
+
+Status Session::Serve(wire::Packet packet) {
+  FB_ASSIGN_OR_RETURN(wire::Envelope envelope, wire::Decode(packet.bytes));
+  packet_ = std::move(packet);
+  request_ = envelope.request;
+  if (!greeted_ && !std::holds_alternative<wire::Hello>(envelope.message)) {
+    return Status::Invalid("the first message was not a Hello");
+  }
+  FlushEvicted();
+  Status status =
+      std::visit([this](const auto& message) { return On(message); }, envelope.message);
+  if (status.ok() || status.code() == StatusCode::kUnavailable) return status;
+  return Answer(wire::Failure{status});
+}
+
+Status Session::Answer(wire::Message message, const std::vector<int>& fds) {
+  return channel_.Send(wire::Encode({request_, std::move(message)}), fds,
+                       Deadline::After(kSendTimeout));
+}
+
+Status Session::On(const wire::Hello& hello) {
+  {
+    std::lock_guard lock(mutex_);
+    pid_ = hello.pid;
+    program_ = hello.program;
+  }
+  // A reader of another version is told ours and decides; it gets nothing else from us.
+  greeted_ = hello.protocol == wire::kProtocolVersion;
+  return Answer(host_->Greeting());
+}
+
+Status Session::On(const wire::Open& open) {
+  std::shared_ptr<const cache::Version> version;
+  if (open.pinned_bytes > 0) {
+    if (packet_.fds.size() != 1 || open.pinned_bytes > kManifestBytesMax) {
+      return Status::Invalid("a pinned version comes with its manifest");
+    }
+    FB_ASSIGN_OR_RETURN(
+        auto mapping,
+        Mapping::Map(packet_.fds[0].get(), open.pinned_bytes, Mapping::Mode::kShared));
+    FB_ASSIGN_OR_RETURN(version,
+                        host_->engine().catalog().Adopt(open.uri, open.options,
+                                                        std::string(mapping->bytes())));
+  } else {
+    FB_ASSIGN_OR_RETURN(version,
+                        host_->engine().catalog().Open(open.uri, open.options,
+                                                       DeadlineOf(open.timeout_ms)));
+  }
+  wire::Opened opened;
+  {
+    std::lock_guard lock(mutex_);
+    opened.dataset = static_cast<uint32_t>(datasets_.size());
+    datasets_.push_back(version);
+  }
+  opened.manifest_bytes = version->manifest_chunk.size;
+  return Answer(opened, {version->manifest_chunk.fd->get()});
+}
+
+Status Session::On(const wire::View& view) {
+  std::lock_guard lock(mutex_);
+  if (view.dataset >= datasets_.size()) return Status::Invalid("no such dataset");
+  if (views_.size() >= kViewsMax) return Status::Full("too many projections are open");
+  const auto& version = datasets_[view.dataset];
+  bool ascending = std::ranges::adjacent_find(view.columns, std::greater_equal<>()) ==
+                   view.columns.end();
+  if (!ascending || (!view.columns.empty() &&
+                     view.columns.back() >= version->manifest->schema().fields.size())) {
+    return Status::Invalid("no such columns");
+  }
+  views_.push_back({.view = {version, view.columns}});
+  return Answer(wire::Viewed{static_cast<uint32_t>(views_.size() - 1)});
+}
+
+Result<cache::View> Session::FindView(uint32_t id) const {
+  std::lock_guard lock(mutex_);
+  if (id >= views_.size()) return Status::Invalid("no such view");
+  return views_[id].view;
+}
+
+Status Session::CheckRefs(const cache::View& view,
+                          const std::vector<model::ChunkRef>& refs) const {
+  if (refs.size() > wire::kRequestRefsMax) return Status::Invalid("too many chunks");
+  const model::Manifest& manifest = view.manifest();
+  for (const model::ChunkRef& ref : refs) {
+    if (ref.range >= manifest.ranges().size()) return Status::Invalid("no such range");
+    if (ref.group == model::kNarrowGroup) continue;
+    if (!std::ranges::binary_search(view.columns, ref.group) ||
+        !manifest.IsWide(manifest.ranges()[ref.range].unit, ref.group)) {
+      return Status::Invalid("no such column group");
+    }
+  }
+  return Status::OK();
+}
+
+Status Session::On(const wire::GetChunks& get) {
+  FB_ASSIGN_OR_RETURN(cache::View view, FindView(get.view));
+  FB_RETURN_NOT_OK(CheckRefs(view, get.refs));
+  Deadline deadline = DeadlineOf(get.timeout_ms);
+  auto futures = host_->engine().fills().Request(view, get.refs, cache::Need::kNow, id_);
+  std::vector<std::pair<model::ChunkRef, storage::Chunk>> ready;
+  for (size_t i = 0; i < futures.size(); ++i) {
+    bool waits =
+        futures[i].wait_for(std::chrono::seconds(0)) != std::future_status::ready;
+    if (!ready.empty() && (waits || ready.size() == wire::kMessageFdsMax)) {
+      FB_RETURN_NOT_OK(HandOver(get.view, view, ready));
+      ready.clear();
+    }
+    FB_ASSIGN_OR_RETURN(storage::Chunk chunk, Await(futures[i], deadline));
+    ready.emplace_back(get.refs[i], std::move(chunk));
+  }
+  return HandOver(get.view, view, ready);
+}
+
+Result<storage::Chunk> Session::Await(const cache::ChunkFuture& future,
+                                      Deadline deadline) {
+  while (future.wait_for(std::min(kPeerCheck, deadline.Remaining())) !=
+         std::future_status::ready) {
+    if (channel_.PeerGone()) return Status::Unavailable("the reader has gone");
+    if (deadline.passed()) {
+      return Status::Deadline(
+          "a chunk did not come from the source in time; give a longer timeout or look "
+          "at the source");
+    }
+  }
+  Result<storage::Chunk> chunk = future.get();
+  // kUnavailable would mean to Serve that the reader has gone.
+  if (!chunk.ok() && chunk.status().code() == StatusCode::kUnavailable) {
+    FB_RETURN_NOT_OK(Answer(wire::Failure{chunk.status()}));
+    return Status::Unavailable("answered");
+  }
+  return chunk;
+}
+
+Status Session::HandOver(
+    uint32_t view_id, const cache::View& view,
+    const std::vector<std::pair<model::ChunkRef, storage::Chunk>>& chunks) {
+  wire::Chunks message{.view = view_id, .chunks = {}};
+  std::vector<int> fds;
+  {
+    std::lock_guard lock(mutex_);
+    for (const auto& [ref, chunk] : chunks) {
+      message.chunks.push_back({ref, chunk.size});
+      fds.push_back(chunk.fd->get());
+      handed_[chunk.key].push_back({view_id, ref});
+    }
+  }
+  for (const auto& [ref, chunk] : chunks) {
+    host_->engine().store().AddReader(chunk.key, chunk.size);
+  }
+  return Answer(std::move(message), fds);
+}
+
+Status Session::On(const wire::Want& want) {
+  FB_ASSIGN_OR_RETURN(cache::View view, FindView(want.view));
+  FB_RETURN_NOT_OK(CheckRefs(view, want.refs));
+  host_->engine().fills().Request(view, want.refs, cache::Need::kSoon, id_);
+  return Status::OK();
+}
+
+Status Session::On(const wire::Release& release) {
+  FB_ASSIGN_OR_RETURN(cache::View view, FindView(release.view));
+  FB_RETURN_NOT_OK(CheckRefs(view, release.refs));
+  std::vector<Hash128> dropped;
+  {
+    std::lock_guard lock(mutex_);
+    for (const model::ChunkRef& ref : release.refs) {
+      auto found = handed_.find(view.Key(ref));
+      if (found == handed_.end()) continue;
+      auto use = std::ranges::find_if(found->second, [&](const Handed& handed) {
+        return handed.view == release.view && handed.ref == ref;
+      });
+      if (use == found->second.end()) continue;
+      found->second.erase(use);
+      dropped.push_back(found->first);
+      if (found->second.empty()) handed_.erase(found);
+    }
+  }
+  for (const Hash128& key : dropped) host_->engine().store().DropReader(key);
+  return Status::OK();
+}
+
+Status Session::On(const wire::Hold& hold) {
+  FB_ASSIGN_OR_RETURN(cache::View view, FindView(hold.view));
+  for (const wire::ChunkHandle& chunk : hold.chunks) {
+    FB_RETURN_NOT_OK(CheckRefs(view, {chunk.ref}));
+    Hash128 key = view.Key(chunk.ref);
+    host_->engine().store().AddReader(key, chunk.size);
+    std::lock_guard lock(mutex_);
+    handed_[key].push_back({hold.view, chunk.ref});
+  }
+  return Status::OK();
+}
+
+Status Session::On(const wire::Progress& progress) {
+  std::lock_guard lock(mutex_);
+  if (progress.view >= views_.size()) return Status::Invalid("no such view");
+  views_[progress.view].position = progress.position;
+  views_[progress.view].position_count = progress.position_count;
+  return Status::OK();
+}
+
+Status Session::On(const wire::Warmup& warmup) {
+  FB_ASSIGN_OR_RETURN(cache::View view, FindView(warmup.view));
+  TimePoint next_report = Clock::Real().Now();
+  Status sent;
+  auto report = [&](const cache::WarmupProgress& progress) {
+    if (channel_.PeerGone()) return false;
+    if (Clock::Real().Now() < next_report) return true;
+    next_report = Clock::Real().Now() + kWarmupReport;
+    sent = Answer(ToWire(progress, /*done=*/false));
+    return sent.ok();
+  };
+  auto progress =
+      host_->engine().Warmup(view, id_, DeadlineOf(warmup.timeout_ms), report);
+  if (!sent.ok()) return sent;
+  if (!progress.ok()) return progress.status();
+  // A message holds so many names; the count stays exact.
+  constexpr size_t kNamesMax = 100;
+  size_t failures = progress->failures.size();
+  if (failures > kNamesMax) {
+    progress->failures.resize(kNamesMax);
+    progress->failures.push_back(fmt::format("… and {} more", failures - kNamesMax));
+  }
+  for (std::string& failure : progress->failures)
+    failure.resize(std::min<size_t>(failure.size(), 500));
+  return Answer(ToWire(*progress, /*done=*/true));
+}
+
+Status Session::On(const wire::GetCoverage& get) {
+  FB_ASSIGN_OR_RETURN(cache::View view, FindView(get.view));
+  cache::Coverage coverage = host_->engine().Covered(view);
+  return Answer(wire::Coverage{.chunk_count = coverage.chunk_count,
+                               .chunks_stored = coverage.chunks_stored,
+                               .rows_stored = coverage.rows_stored});
+}
+
+Status Session::On(const wire::GetStatus&) {
+  std::string text = host_->StatusJson();
+  FB_ASSIGN_OR_RETURN(UniqueFd fd, TextFd(text));
+  return Answer(wire::Text{text.size()}, {fd.get()});
+}
+
+void Session::OnEvicted(const Hash128& key) {
+  {
+    std::lock_guard lock(mutex_);
+    auto found = handed_.find(key);
+    if (found == handed_.end()) return;
+    evicted_.insert(evicted_.end(), found->second.begin(), found->second.end());
+  }
+  FlushEvicted();
+}
+
+void Session::FlushEvicted() {
+  std::map<uint32_t, std::vector<model::ChunkRef>> by_view;
+  {
+    std::lock_guard lock(mutex_);
+    for (const Handed& handed : evicted_) by_view[handed.view].push_back(handed.ref);
+    evicted_.clear();
+  }
+  for (auto& [view, refs] : by_view) {
+    refs.resize(std::min(refs.size(), wire::kRequestRefsMax));
+    wire::Envelope event{0, wire::Evicted{view, refs}};
+    // A reader that takes no messages now is told with its next request.
+    Status sent =
+        channel_.Send(wire::Encode(event), {}, Deadline::After(milliseconds(0)));
+    if (sent.ok()) continue;
+    std::lock_guard lock(mutex_);
+    for (const model::ChunkRef& ref : refs) evicted_.push_back({view, ref});
+  }
+}
+
+nlohmann::json Session::Describe() const {
+  std::lock_guard lock(mutex_);
+  auto views = nlohmann::json::array();
+  for (const OpenView& open : views_) {
+    views.push_back({{"uri", RedactUri(open.view.version->uri)},
+                     {"version", open.view.manifest().version().ToHex()},
+                     {"columns", open.view.columns.size()},
+                     {"position", open.position},
+                     {"positions", open.position_count}});
+  }
+  return {{"pid", pid_},
+          {"program", program_},
+          {"chunks", handed_.size()},
+          {"views", std::move(views)}};
+}
+
+}  // namespace forebay::node

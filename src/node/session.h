@@ -1,0 +1,94 @@
+// One connected reader: what it has open, what it was handed, how far it is. The node
+// runs each session on a thread of its own; OnEvicted and Describe come from others.
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "cache/engine.h"
+#include "wire/channel.h"
+#include "wire/message.h"
+
+namespace forebay::node {
+
+// What a session needs of its node.
+class Host {
+ public:
+  virtual ~Host() = default;
+  virtual cache::Engine& engine() = 0;
+  virtual wire::Welcome Greeting() const = 0;
+  virtual std::string StatusJson() = 0;
+};
+
+class Session {
+ public:
+  Session(uint64_t id, wire::Channel channel, Host* host);
+  ~Session();
+
+  // Serves until the reader goes away or breaks the protocol.
+  void Run();
+  void Stop() { channel_.Shutdown(); }
+
+  // Tells the reader to let go of a chunk, if it was handed that one.
+  void OnEvicted(const Hash128& key);
+  nlohmann::json Describe() const;
+
+ private:
+  struct Handed {
+    uint32_t view;
+    model::ChunkRef ref;
+  };
+  struct OpenView {
+    cache::View view;
+    uint64_t position = 0;
+    uint64_t position_count = 0;
+  };
+
+  Status Serve(wire::Packet packet);
+  Status Answer(wire::Message message, const std::vector<int>& fds = {});
+
+  Status On(const wire::Hello& hello);
+  Status On(const wire::Open& open);
+  Status On(const wire::View& view);
+  Status On(const wire::GetChunks& get);
+  Status On(const wire::Want& want);
+  Status On(const wire::Release& release);
+  Status On(const wire::Hold& hold);
+  Status On(const wire::Progress& progress);
+  Status On(const wire::Warmup& warmup);
+  Status On(const wire::GetCoverage& get);
+  Status On(const wire::GetStatus& get);
+  template <typename T>
+  Status On(const T&) {
+    return Status::Invalid("this message is not for a node");
+  }
+
+  Result<cache::View> FindView(uint32_t id) const;
+  Status CheckRefs(const cache::View& view,
+                   const std::vector<model::ChunkRef>& refs) const;
+  Result<storage::Chunk> Await(const cache::ChunkFuture& future, Deadline deadline);
+  Status HandOver(uint32_t view_id, const cache::View& view,
+                  const std::vector<std::pair<model::ChunkRef, storage::Chunk>>& chunks);
+  void FlushEvicted();
+
+  const uint64_t id_;
+  wire::Channel channel_;
+  Host* host_;
+  wire::Packet packet_;  // the one being served
+  uint64_t request_ = 0;
+  bool greeted_ = false;
+
+  mutable std::mutex mutex_;  // of all below
+  uint32_t pid_ = 0;
+  std::string program_;
+  std::vector<std::shared_ptr<const cache::Version>> datasets_;
+  std::vector<OpenView> views_;
+  std::unordered_map<Hash128, std::vector<Handed>> handed_;
+  std::vector<Handed> evicted_;  // to be told
+};
+
+}  // namespace forebay::node

@@ -1,0 +1,182 @@
+#include "reader/batch_stream.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace forebay::reader {
+namespace {
+
+// Ranges that a sequential stream asks its node to have ready ahead of it.
+constexpr uint32_t kLookAheadRanges = 8;
+constexpr uint64_t kProgressSteps = 64;
+
+Result<std::vector<ColumnGatherer>> MakeGatherers(
+    const model::Manifest& manifest, const model::Projection& columns,
+    const std::shared_ptr<BufferPool>& pool) {
+  std::vector<ColumnGatherer> gatherers;
+  for (uint32_t column : columns) {
+    const model::Field& field = manifest.schema().fields[column];
+    FB_ASSIGN_OR_RETURN(auto gatherer, ColumnGatherer::Make(field, pool));
+    gatherers.push_back(std::move(gatherer));
+  }
+  return gatherers;
+}
+
+// The distinct ranges of some addresses that are not at hand, ascending.
+std::vector<uint32_t> MissingRanges(const ChunkTable& table,
+                                    std::span<const RowAddress> addresses) {
+  std::vector<uint32_t> missing;
+  if (table.complete()) return missing;
+  for (const RowAddress& address : addresses) {
+    if (address.source != table.filler_source() && !table.Has(address.source)) {
+      missing.push_back(address.source);
+    }
+  }
+  std::ranges::sort(missing);
+  missing.erase(std::unique(missing.begin(), missing.end()), missing.end());
+  return missing;
+}
+
+Result<std::vector<Column>> GatherColumns(const ChunkTable& table,
+                                          const std::vector<ColumnGatherer>& gatherers,
+                                          std::span<const RowAddress> addresses) {
+  std::vector<Column> columns;
+  columns.reserve(gatherers.size());
+  for (size_t i = 0; i < gatherers.size(); ++i) {
+    FB_ASSIGN_OR_RETURN(Column column, gatherers[i].Gather(table.Sources(i), addresses));
+    columns.push_back(std::move(column));
+  }
+  return columns;
+}
+
+}  // namespace
+
+BatchStream::BatchStream(std::shared_ptr<RemoteTable> remote, BatchOptions options,
+                         plan::Order order, plan::Shards shards)
+    : options_(std::move(options)),
+      order_(std::move(order)),
+      shards_(std::move(shards)),
+      table_(std::move(remote), options_.columns,
+             options_.writable && sequential() ? Mapping::Mode::kPrivate
+                                               : Mapping::Mode::kShared),
+      locator_(table_.manifest().ranges()),
+      next_(options_.start_step) {}
+
+Result<std::unique_ptr<BatchStream>> BatchStream::Make(
+    std::shared_ptr<RemoteTable> remote, std::shared_ptr<BufferPool> pool,
+    BatchOptions options) {
+  uint64_t rows = remote->manifest()->row_count();
+  options.order.rows = rows;
+  options.shards.rows = rows;
+  FB_ASSIGN_OR_RETURN(plan::Order order, plan::Order::Make(options.order));
+  FB_ASSIGN_OR_RETURN(plan::Shards shards, plan::Shards::Make(options.shards));
+  auto stream = std::unique_ptr<BatchStream>(new BatchStream(
+      std::move(remote), std::move(options), std::move(order), std::move(shards)));
+  FB_ASSIGN_OR_RETURN(stream->gatherers_, MakeGatherers(stream->table_.manifest(),
+                                                        stream->options_.columns, pool));
+  return stream;
+}
+
+bool BatchStream::sequential() const {
+  return options_.order.mode == plan::OrderMode::kSequential;
+}
+
+Result<std::optional<Batch>> BatchStream::Next() {
+  if (next_ >= step_count()) return std::optional<Batch>();
+  uint64_t step = shards_.WorkerStep(next_);
+  plan::StepSlice slice = shards_.At(step);
+  table_.DropEvicted();
+  FB_RETURN_NOT_OK(Prepare(slice));
+  FB_RETURN_NOT_OK(BringRanges());
+  Batch batch;
+  FB_ASSIGN_OR_RETURN(batch.columns, IsOneSlice(slice) ? Slice(slice.count) : Gather());
+  batch.row_count = slice.count + slice.filler;
+  batch.filler_count = slice.filler;
+  batch.step = step;
+  batch.first_position = slice.first;
+  batch.manifest = table_.remote()->manifest();
+  if (next_ % kProgressSteps == 0) {
+    table_.remote()->ReportProgress(table_.view(), slice.first, order_.rows());
+  }
+  ++next_;
+  return std::optional<Batch>(std::move(batch));
+}
+
+Status BatchStream::Prepare(const plan::StepSlice& slice) {
+  rows_.resize(slice.count);
+  order_.RowsAt(slice.first, rows_);
+  addresses_.resize(slice.count + slice.filler);
+  locator_.Locate(rows_, std::span(addresses_).first(slice.count));
+  if (slice.filler > 0) {
+    FB_RETURN_NOT_OK(table_.MakeFillers());
+    std::fill(addresses_.begin() + static_cast<ptrdiff_t>(slice.count), addresses_.end(),
+              RowAddress{table_.filler_source(), 0});
+  }
+  return Status::OK();
+}
+
+Status BatchStream::BringRanges() {
+  if (!sequential()) {
+    // Every batch touches most ranges: the first one brings them all.
+    if (next_ == options_.start_step) FB_RETURN_NOT_OK(table_.EnsureAll());
+    return table_.Ensure(MissingRanges(table_, addresses_));
+  }
+  std::vector<uint32_t> missing = MissingRanges(table_, addresses_);
+  if (missing.empty()) return Status::OK();
+  if (options_.writable) table_.DropBefore(addresses_.front().source);
+  FB_RETURN_NOT_OK(table_.Ensure(missing));
+  uint32_t first = std::max(wanted_until_, missing.back() + 1);
+  if (first < missing.back() + 1 + kLookAheadRanges) {
+    uint32_t until = missing.back() + 1 + kLookAheadRanges;
+    table_.Want(first, until - first);
+    wanted_until_ = until;
+  }
+  return Status::OK();
+}
+
+bool BatchStream::IsOneSlice(const plan::StepSlice& slice) const {
+  if (!sequential() || slice.filler > 0 || slice.count == 0) return false;
+  return addresses_.front().source == addresses_.back().source &&
+         rows_.back() - rows_.front() == slice.count - 1;
+}
+
+Result<std::vector<Column>> BatchStream::Slice(uint64_t count) {
+  RowAddress first = addresses_.front();
+  std::vector<Column> columns;
+  for (size_t i = 0; i < options_.columns.size(); ++i) {
+    const model::Field& field = table_.manifest().schema().fields[options_.columns[i]];
+    columns.push_back(SliceChunk(field, *table_.Sources(i)[first.source], first.row,
+                                 count, table_.Owner(i, first.source)));
+    columns.back().writable = options_.writable;
+  }
+  return columns;
+}
+
+Result<std::vector<Column>> BatchStream::Gather() {
+  return GatherColumns(table_, gatherers_, addresses_);
+}
+
+Result<Batch> Take(std::shared_ptr<RemoteTable> remote, std::shared_ptr<BufferPool> pool,
+                   const model::Projection& columns, std::span<const uint64_t> rows) {
+  const model::Manifest& manifest = *remote->manifest();
+  for (uint64_t row : rows) {
+    if (row >= manifest.row_count()) {
+      return Status::Invalid(fmt::format("there is no row {}: the table has {} rows", row,
+                                         manifest.row_count()));
+    }
+  }
+  FB_ASSIGN_OR_RETURN(auto gatherers, MakeGatherers(manifest, columns, pool));
+  ChunkTable table(remote, columns, Mapping::Mode::kShared);
+  table.DropEvicted();
+  std::vector<RowAddress> addresses(rows.size());
+  RowLocator(manifest.ranges()).Locate(rows, addresses);
+  FB_RETURN_NOT_OK(table.Ensure(MissingRanges(table, addresses)));
+  Batch batch;
+  FB_ASSIGN_OR_RETURN(batch.columns, GatherColumns(table, gatherers, addresses));
+  batch.row_count = rows.size();
+  batch.manifest = remote->manifest();
+  return batch;
+}
+
+}  // namespace forebay::reader

@@ -1,0 +1,76 @@
+// Batches of one epoch for one worker of one rank, in order.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "plan/order.h"
+#include "plan/sharding.h"
+#include "reader/chunk_table.h"
+#include "reader/column.h"
+#include "reader/gather.h"
+#include "reader/row_address.h"
+
+namespace forebay::reader {
+
+struct Batch {
+  std::vector<Column> columns;                      // in the order of the projection
+  uint64_t row_count = 0;                           // filler included
+  uint64_t filler_count = 0;                        // masked rows at the end (`pad`)
+  uint64_t step = 0;                                // of the rank, all workers counted
+  uint64_t first_position = 0;                      // in the order
+  std::shared_ptr<const model::Manifest> manifest;  // owns the columns' fields
+};
+
+struct BatchOptions {
+  model::Projection columns;
+  plan::Order::Options order;
+  plan::ShardOptions shards;
+  uint64_t start_step = 0;  // steps of this worker to leave out
+  // Slices of chunks come from private, writable mappings instead of shared ones: for
+  // consumers that cannot be told that memory is read-only.
+  bool writable = false;
+};
+
+class BatchStream {
+ public:
+  static Result<std::unique_ptr<BatchStream>> Make(std::shared_ptr<RemoteTable> remote,
+                                                   std::shared_ptr<BufferPool> pool,
+                                                   BatchOptions options);
+
+  // nullopt after the last. After an error the same batch can be asked for again.
+  Result<std::optional<Batch>> Next();
+  // Of this worker.
+  uint64_t step_count() const { return shards_.worker_step_count(); }
+  const plan::Shards& shards() const { return shards_; }
+
+ private:
+  BatchStream(std::shared_ptr<RemoteTable> remote, BatchOptions options,
+              plan::Order order, plan::Shards shards);
+  bool sequential() const;
+  Status Prepare(const plan::StepSlice& slice);
+  Status BringRanges();
+  bool IsOneSlice(const plan::StepSlice& slice) const;
+  Result<std::vector<Column>> Slice(uint64_t count);
+  Result<std::vector<Column>> Gather();
+
+  BatchOptions options_;
+  plan::Order order_;
+  plan::Shards shards_;
+  ChunkTable table_;
+  RowLocator locator_;
+  std::vector<ColumnGatherer> gatherers_;
+  uint64_t next_ = 0;
+  uint32_t wanted_until_ = 0;
+  std::vector<uint64_t> rows_;
+  std::vector<RowAddress> addresses_;
+};
+
+// The rows in the order given, gathered.
+Result<Batch> Take(std::shared_ptr<RemoteTable> remote, std::shared_ptr<BufferPool> pool,
+                   const model::Projection& columns, std::span<const uint64_t> rows);
+
+}  // namespace forebay::reader

@@ -1,0 +1,117 @@
+#include "reader/chunk_table.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "reader/gather.h"
+
+namespace forebay::reader {
+
+ChunkTable::ChunkTable(std::shared_ptr<RemoteTable> remote, model::Projection columns,
+                       Mapping::Mode mode)
+    : remote_(std::move(remote)),
+      columns_(std::move(columns)),
+      mode_(mode),
+      view_(remote_->ViewOf(columns_)),
+      present_(manifest().ranges().size()),
+      sources_(columns_.size(), std::vector<const ChunkColumn*>(present_.size() + 1)) {}
+
+std::vector<model::ChunkRef> ChunkTable::RefsOf(std::span<const uint32_t> ranges) const {
+  std::vector<model::ChunkRef> refs;
+  for (uint32_t range : ranges) {
+    if (Has(range)) continue;
+    uint32_t unit = manifest().ranges()[range].unit;
+    for (uint32_t group : model::Groups(manifest(), unit, columns_)) {
+      refs.push_back({range, group});
+    }
+  }
+  return refs;
+}
+
+Status ChunkTable::Ensure(std::span<const uint32_t> ranges) {
+  std::vector<model::ChunkRef> refs = RefsOf(ranges);
+  if (!refs.empty()) {
+    FB_ASSIGN_OR_RETURN(auto chunks, remote_->Acquire(view_, refs, mode_));
+    for (size_t i = 0; i < refs.size(); ++i) Place(refs[i], std::move(chunks[i]));
+  }
+  for (uint32_t range : ranges) {
+    if (Has(range)) continue;
+    present_[range] = 1;
+    ++present_count_;
+  }
+  return Status::OK();
+}
+
+Status ChunkTable::EnsureAll() {
+  if (complete()) return Status::OK();
+  std::vector<uint32_t> ranges(present_.size());
+  std::iota(ranges.begin(), ranges.end(), 0);
+  return Ensure(ranges);
+}
+
+void ChunkTable::Want(uint32_t first_range, uint32_t range_count) {
+  std::vector<uint32_t> ranges;
+  for (uint32_t i = 0; i < range_count; ++i) {
+    if (first_range + i < present_.size()) ranges.push_back(first_range + i);
+  }
+  std::vector<model::ChunkRef> refs = RefsOf(ranges);
+  if (!refs.empty()) remote_->Want(view_, refs);
+}
+
+void ChunkTable::Place(const model::ChunkRef& ref, RemoteTable::ChunkPtr chunk) {
+  uint32_t unit = manifest().ranges()[ref.range].unit;
+  size_t in_chunk = 0;
+  for (uint32_t column : model::GroupColumns(manifest(), unit, ref.group, columns_)) {
+    auto at = std::ranges::lower_bound(columns_, column) - columns_.begin();
+    sources_[static_cast<size_t>(at)][ref.range] = &chunk->columns[in_chunk++];
+  }
+  held_[ref] = std::move(chunk);
+}
+
+void ChunkTable::Drop(uint32_t range) {
+  if (!Has(range)) return;
+  present_[range] = 0;
+  --present_count_;
+  uint32_t unit = manifest().ranges()[range].unit;
+  for (uint32_t group : model::Groups(manifest(), unit, columns_)) {
+    held_.erase({range, group});
+  }
+  for (auto& column : sources_) column[range] = nullptr;
+}
+
+void ChunkTable::DropEvicted() {
+  uint64_t evictions = remote_->Poll();
+  if (evictions == evictions_seen_) return;
+  evictions_seen_ = evictions;
+  std::vector<uint32_t> evicted;
+  for (const auto& [ref, chunk] : held_) {
+    if (chunk->evicted) evicted.push_back(ref.range);
+  }
+  for (uint32_t range : evicted) Drop(range);
+}
+
+void ChunkTable::DropBefore(uint32_t range) {
+  if (present_count_ == 0) return;
+  std::vector<uint32_t> earlier;
+  for (const auto& [ref, chunk] : held_) {
+    if (ref.range < range) earlier.push_back(ref.range);
+  }
+  for (uint32_t one : earlier) Drop(one);
+}
+
+std::shared_ptr<const void> ChunkTable::Owner(size_t i, uint32_t range) const {
+  uint32_t unit = manifest().ranges()[range].unit;
+  return held_.at({range, model::GroupOf(manifest(), unit, columns_[i])});
+}
+
+Status ChunkTable::MakeFillers() {
+  if (!fillers_.empty()) return Status::OK();
+  for (size_t i = 0; i < columns_.size(); ++i) {
+    FB_ASSIGN_OR_RETURN(auto filler, MakeFiller(manifest().schema().fields[columns_[i]]));
+    sources_[i].back() = filler.get();
+    fillers_.push_back(std::move(filler));
+  }
+  return Status::OK();
+}
+
+}  // namespace forebay::reader

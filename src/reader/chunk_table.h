@@ -1,0 +1,62 @@
+// The chunks a stream has at hand, arranged for gathering: for each projected column, its
+// part in every row range. Owned by one stream; not thread-safe.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "reader/remote_table.h"
+
+namespace forebay::reader {
+
+class ChunkTable {
+ public:
+  ChunkTable(std::shared_ptr<RemoteTable> remote, model::Projection columns,
+             Mapping::Mode mode);
+
+  const model::Manifest& manifest() const { return *remote_->manifest(); }
+  const model::Projection& columns() const { return columns_; }
+  const std::shared_ptr<RemoteTable>& remote() const { return remote_; }
+  uint32_t view() const { return view_; }
+
+  bool Has(uint32_t range) const { return present_[range] != 0; }
+  bool complete() const { return present_count_ == present_.size(); }
+  // Brings the ranges that are missing, whole.
+  Status Ensure(std::span<const uint32_t> ranges);
+  Status EnsureAll();
+  // Tells the node which ranges come next; those at hand are left out.
+  void Want(uint32_t first_range, uint32_t range_count);
+
+  // Between batches: lets go of what the node has evicted.
+  void DropEvicted();
+  // Lets go of all ranges before this one.
+  void DropBefore(uint32_t range);
+
+  // The parts of the i-th projected column by range, and one more: the filler's. Null
+  // where a range is not at hand.
+  std::span<const ChunkColumn* const> Sources(size_t i) const { return sources_[i]; }
+  // Whoever keeps a part alive.
+  std::shared_ptr<const void> Owner(size_t i, uint32_t range) const;
+  uint32_t filler_source() const { return static_cast<uint32_t>(present_.size()); }
+  Status MakeFillers();
+
+ private:
+  void Place(const model::ChunkRef& ref, RemoteTable::ChunkPtr chunk);
+  void Drop(uint32_t range);
+  std::vector<model::ChunkRef> RefsOf(std::span<const uint32_t> ranges) const;
+
+  std::shared_ptr<RemoteTable> remote_;
+  model::Projection columns_;
+  Mapping::Mode mode_;
+  uint32_t view_;
+  uint64_t evictions_seen_ = 0;
+  std::vector<uint8_t> present_;
+  size_t present_count_ = 0;
+  std::vector<std::vector<const ChunkColumn*>> sources_;
+  std::unordered_map<model::ChunkRef, RemoteTable::ChunkPtr> held_;
+  std::vector<std::shared_ptr<const ChunkColumn>> fillers_;
+};
+
+}  // namespace forebay::reader

@@ -1,0 +1,199 @@
+#include "reader/node_launcher.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <filesystem>
+#include <thread>
+
+#include "base/errno_status.h"
+#include "base/hash.h"
+#include "model/store_spec.h"
+#include "wire/message.h"
+
+extern char** environ;
+
+namespace forebay::reader {
+namespace {
+
+constexpr const char* kHostSocket = "/run/forebay/node.sock";
+constexpr milliseconds kLockPoll = milliseconds(5);
+constexpr size_t kErrorTextMax = 4096;
+
+std::string Env(const char* name) {
+  const char* value = std::getenv(name);
+  return value != nullptr ? value : "";
+}
+
+std::string DefaultStore() {
+  std::string cache = Env("XDG_CACHE_HOME");
+  if (cache.empty()) cache = Env("HOME").empty() ? "/tmp" : Env("HOME") + "/.cache";
+  return "ssd:" + cache + "/forebay/store";
+}
+
+// Closes the descriptor when done; the lock goes with it.
+Result<UniqueFd> LockFor(const std::string& socket, Deadline deadline) {
+  std::string path = socket + ".start";
+  UniqueFd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  if (!fd.valid()) return ErrnoStatus(errno, "open " + path);
+  while (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
+    // Where locks do not work, go on without: a second node is harmless.
+    if (errno != EWOULDBLOCK && errno != EINTR) return fd;
+    if (deadline.passed()) {
+      return Status::Deadline("another process is starting the node and does not finish");
+    }
+    std::this_thread::sleep_for(kLockPoll);
+  }
+  return fd;
+}
+
+// What the child wrote to `fd` until it closed it or the deadline passed.
+std::string ReadAll(int fd, Deadline deadline) {
+  std::string text;
+  std::array<char, 512> buffer;
+  for (;;) {
+    pollfd waiting{fd, POLLIN, 0};
+    int timeout = static_cast<int>(deadline.Remaining().count());
+    if (::poll(&waiting, 1, timeout) <= 0) break;
+    ssize_t n = ::read(fd, buffer.data(), buffer.size());
+    if (n <= 0) break;
+    text.append(buffer.data(), static_cast<size_t>(n));
+    if (text.size() > kErrorTextMax) break;
+  }
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  return text;
+}
+
+// Runs the command with stderr captured until it exits: forebay-node --daemon exits as
+// soon as its child listens.
+Status RunLauncher(const std::vector<std::string>& command, Deadline deadline) {
+  std::array<int, 2> ends;
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return ErrnoStatus(errno, "make a pipe");
+  UniqueFd read_end(ends[0]);
+  UniqueFd write_end(ends[1]);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
+  posix_spawn_file_actions_adddup2(&actions, write_end.get(), 2);
+  std::vector<char*> argv;
+  for (const std::string& word : command) argv.push_back(const_cast<char*>(word.c_str()));
+  argv.push_back(nullptr);
+  pid_t pid = 0;
+  int error = ::posix_spawn(&pid, argv[0], &actions, nullptr, argv.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  if (error != 0) return ErrnoStatus(error, "start " + command[0]);
+  write_end.Reset();
+  std::string text = ReadAll(read_end.get(), deadline);
+  int code = 0;
+  // Somebody else may reap it (a handler for SIGCHLD): then the connection decides.
+  if (::waitpid(pid, &code, 0) != pid || code == 0) return Status::OK();
+  return Status::Unavailable("the node did not start: " +
+                             (text.empty() ? "it said nothing" : text));
+}
+
+bool NobodyThere(const Status& status) {
+  return status.code() == StatusCode::kNotFound ||
+         status.code() == StatusCode::kUnavailable;
+}
+
+Result<wire::Channel> StartPrivate(const NodeOptions& options, const std::string& store,
+                                   const std::string& socket, Deadline deadline) {
+  FB_ASSIGN_OR_RETURN(UniqueFd lock, LockFor(socket, deadline));
+  auto channel = wire::Channel::Connect(socket);  // somebody else was first
+  if (channel.ok() || !NobodyThere(channel.status())) return channel;
+  FB_ASSIGN_OR_RETURN(std::string binary, FindNodeBinary(options));
+  FB_RETURN_NOT_OK(
+      RunLauncher({binary, "--daemon", "--store", store, "--socket", socket, "--idle-ms",
+                   std::to_string(options.idle_timeout.count())},
+                  deadline));
+  return wire::Channel::Connect(socket);
+}
+
+std::string DirectoryOf(const std::string& path) {
+  return std::filesystem::path(path).parent_path().string();
+}
+
+}  // namespace
+
+Result<std::string> ResolveStore(const NodeOptions& options) {
+  std::string text = options.store;
+  if (text.empty()) text = Env("FOREBAY_STORE");
+  if (text.empty()) text = DefaultStore();
+  FB_ASSIGN_OR_RETURN(auto tiers, model::ParseStoreSpec(text));
+  return model::FormatStoreSpec(tiers);
+}
+
+Result<std::string> RuntimeDirectory() {
+  std::string base = Env("XDG_RUNTIME_DIR");
+  std::string path =
+      base.empty() ? fmt::format("/tmp/forebay-{}", ::geteuid()) : base + "/forebay";
+  if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) {
+    return ErrnoStatus(errno, "make the directory for node sockets " + path);
+  }
+  struct stat info {};
+  if (::lstat(path.c_str(), &info) != 0) return ErrnoStatus(errno, "look at " + path);
+  if (!S_ISDIR(info.st_mode) || info.st_uid != ::geteuid() ||
+      (info.st_mode & 0077) != 0) {
+    return Status::Permission(fmt::format(
+        "{} must be a directory of yours that nobody else can open; remove it or set "
+        "XDG_RUNTIME_DIR",
+        path));
+  }
+  return path;
+}
+
+Result<std::string> PrivateSocket(const std::string& store) {
+  FB_ASSIGN_OR_RETURN(std::string directory, RuntimeDirectory());
+  return fmt::format("{}/{:016x}-{}.sock", directory, HashBytes(store).low,
+                     wire::kProtocolVersion);
+}
+
+Result<std::string> FindNodeBinary(const NodeOptions& options) {
+  std::vector<std::string> places;
+  if (!options.node_binary.empty()) places.push_back(options.node_binary);
+  if (places.empty()) {
+    if (std::string given = Env("FOREBAY_NODE_BINARY"); !given.empty()) {
+      places.push_back(given);
+    }
+    Dl_info self{};
+    if (::dladdr(reinterpret_cast<void*>(&FindNodeBinary), &self) != 0) {
+      std::string here = DirectoryOf(self.dli_fname);
+      places.push_back(here + "/bin/forebay-node");
+      places.push_back(here + "/forebay-node");
+    }
+    std::error_code error;
+    auto program = std::filesystem::read_symlink("/proc/self/exe", error);
+    if (!error) places.push_back(DirectoryOf(program.string()) + "/forebay-node");
+  }
+  for (const std::string& place : places) {
+    if (::access(place.c_str(), X_OK) == 0) return place;
+  }
+  return Status::NotFound(
+      "the program forebay-node was not found; set FOREBAY_NODE_BINARY to its path");
+}
+
+Result<wire::Channel> ConnectToNode(const NodeOptions& options, Deadline deadline) {
+  std::string given = options.socket.empty() ? Env("FOREBAY_NODE") : options.socket;
+  if (!given.empty()) return wire::Channel::Connect(given);
+  if (options.store.empty() && Env("FOREBAY_STORE").empty()) {
+    auto host = wire::Channel::Connect(kHostSocket);
+    if (host.ok()) return host;
+  }
+  FB_ASSIGN_OR_RETURN(std::string store, ResolveStore(options));
+  FB_ASSIGN_OR_RETURN(std::string socket, PrivateSocket(store));
+  auto running = wire::Channel::Connect(socket);
+  if (running.ok() || !NobodyThere(running.status())) return running;
+  return StartPrivate(options, store, socket, deadline);
+}
+
+}  // namespace forebay::reader

@@ -1,0 +1,32 @@
+// Finds the node of this host or starts a private one: one per store and user, however
+// many processes race to start it.
+#pragma once
+
+#include <string>
+
+#include "base/clock.h"
+#include "base/status.h"
+#include "wire/channel.h"
+
+namespace forebay::reader {
+
+struct NodeOptions {
+  std::string store;        // a store spec; empty: FOREBAY_STORE, else the default store
+  std::string socket;       // a node to use and no other; empty: FOREBAY_NODE, else found
+  std::string node_binary;  // forebay-node; empty: looked for beside this program
+  milliseconds idle_timeout = std::chrono::minutes(10);
+};
+
+// The store spec that `options` means, canonical.
+Result<std::string> ResolveStore(const NodeOptions& options);
+// Where the sockets of this user's private nodes are; made when missing, mode 0700.
+Result<std::string> RuntimeDirectory();
+// The socket of the private node of a store (canonical spec).
+Result<std::string> PrivateSocket(const std::string& store);
+// forebay-node: as given, from FOREBAY_NODE_BINARY, or beside this program or library.
+Result<std::string> FindNodeBinary(const NodeOptions& options);
+
+// A channel to a running node, which is started if need be. Nothing was said on it yet.
+Result<wire::Channel> ConnectToNode(const NodeOptions& options, Deadline deadline);
+
+}  // namespace forebay::reader

@@ -1,0 +1,103 @@
+#include "reader/node_link.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <fstream>
+
+namespace forebay::reader {
+namespace {
+
+std::string ProgramName() {
+  std::ifstream file("/proc/self/comm");
+  std::string name;
+  std::getline(file, name);
+  return name;
+}
+
+}  // namespace
+
+NodeLink::NodeLink(NodeOptions options, OnEvicted on_evicted)
+    : options_(std::move(options)), on_evicted_(std::move(on_evicted)) {}
+
+Status NodeLink::Ensure(Deadline deadline) {
+  if (channel_) return Status::OK();
+  FB_ASSIGN_OR_RETURN(wire::Channel channel, ConnectToNode(options_, deadline));
+  channel_.emplace(std::move(channel));
+  ++generation_;
+  wire::Hello hello{.pid = static_cast<uint32_t>(::getpid()), .program = ProgramName()};
+  FB_ASSIGN_OR_RETURN(Answer answer, Call(hello, {}, deadline));
+  auto* welcome = std::get_if<wire::Welcome>(&answer.message);
+  if (welcome == nullptr) return Lost(Status::Corrupt("the node greets strangely"));
+  node_ = *welcome;
+  if (node_.protocol != wire::kProtocolVersion) {
+    channel_.reset();
+    return Status::Unsupported(fmt::format(
+        "the node (pid {}, version {}) speaks reader protocol {} and this reader {}; "
+        "upgrade the older one or stop that node",
+        node_.pid, node_.node_version, node_.protocol, wire::kProtocolVersion));
+  }
+  return Status::OK();
+}
+
+Status NodeLink::Lost(Status status) {
+  channel_.reset();
+  return status;
+}
+
+Result<uint64_t> NodeLink::Send(wire::Message message, const std::vector<int>& fds,
+                                Deadline deadline) {
+  if (!channel_) return Status::Unavailable("the node has gone");
+  uint64_t request = next_request_++;
+  std::string bytes = wire::Encode({request, std::move(message)});
+  if (bytes.size() > wire::kMessageBytesMax) {
+    return Status::Invalid("a request is too large: give fewer or shorter options");
+  }
+  Status sent = channel_->Send(bytes, fds, deadline);
+  if (!sent.ok()) return Lost(sent);
+  return request;
+}
+
+Result<Answer> NodeLink::Receive(uint64_t request, Deadline deadline) {
+  for (;;) {
+    if (!channel_) return Status::Unavailable("the node has gone");
+    auto packet = channel_->Receive(deadline);
+    // After a deadline the answer may still come: the connection is of no more use.
+    if (!packet.ok()) return Lost(packet.status());
+    auto envelope = wire::Decode(packet->bytes);
+    if (!envelope.ok()) return Lost(envelope.status());
+    if (envelope->request == request) {
+      return Answer{std::move(envelope->message), std::move(packet->fds)};
+    }
+    FB_RETURN_NOT_OK(OnEvent(*std::move(envelope)));
+  }
+}
+
+Result<Answer> NodeLink::Call(wire::Message message, const std::vector<int>& fds,
+                              Deadline deadline) {
+  FB_ASSIGN_OR_RETURN(uint64_t request, Send(std::move(message), fds, deadline));
+  FB_ASSIGN_OR_RETURN(Answer answer, Receive(request, deadline));
+  if (auto* failure = std::get_if<wire::Failure>(&answer.message)) return failure->status;
+  return answer;
+}
+
+Status NodeLink::Poll() {
+  while (channel_) {
+    auto packet = channel_->TryReceive();
+    if (!packet.ok()) return Lost(packet.status());
+    if (!*packet) break;
+    auto envelope = wire::Decode((*packet)->bytes);
+    if (!envelope.ok()) return Lost(envelope.status());
+    FB_RETURN_NOT_OK(OnEvent(*std::move(envelope)));
+  }
+  return Status::OK();
+}
+
+Status NodeLink::OnEvent(wire::Envelope envelope) {
+  if (auto* evicted = std::get_if<wire::Evicted>(&envelope.message)) {
+    on_evicted_(*evicted);
+  }
+  return Status::OK();  // a late answer to a request that was given up
+}
+
+}  // namespace forebay::reader

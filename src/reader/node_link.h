@@ -1,0 +1,57 @@
+// A reader's connection to its node: requests with answers, events in between. Connects
+// on first use, and again after the node went away or the process forked. Not
+// thread-safe; its dataset has the lock.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "reader/node_launcher.h"
+#include "wire/message.h"
+
+namespace forebay::reader {
+
+struct Answer {
+  wire::Message message;
+  std::vector<UniqueFd> fds;
+};
+
+class NodeLink {
+ public:
+  using OnEvicted = std::function<void(const wire::Evicted&)>;
+
+  NodeLink(NodeOptions options, OnEvicted on_evicted);
+
+  // Counts connections; what was opened on an earlier one is unknown to the node.
+  uint64_t generation() const { return generation_; }
+  bool connected() const { return channel_.has_value(); }
+  // Connected and greeted, or why not. A node of another version is kUnsupported.
+  Status Ensure(Deadline deadline);
+  void Disconnect() { channel_.reset(); }
+
+  // Sends a request; the answers come from Receive with the same id.
+  Result<uint64_t> Send(wire::Message message, const std::vector<int>& fds,
+                        Deadline deadline);
+  Result<Answer> Receive(uint64_t request, Deadline deadline);
+  // Send, then one answer. A Failure becomes its status.
+  Result<Answer> Call(wire::Message message, const std::vector<int>& fds,
+                      Deadline deadline);
+  // Takes events that have arrived, without waiting. An error means the node has gone.
+  Status Poll();
+  const wire::Welcome& node() const { return node_; }
+
+ private:
+  Status OnEvent(wire::Envelope envelope);
+  Status Lost(Status status);
+
+  NodeOptions options_;
+  OnEvicted on_evicted_;
+  std::optional<wire::Channel> channel_;
+  wire::Welcome node_;
+  uint64_t generation_ = 0;
+  uint64_t next_request_ = 1;
+};
+
+}  // namespace forebay::reader

@@ -1,0 +1,350 @@
+#include "reader/remote_table.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <new>
+#include <thread>
+
+#include "reader/source_environment.h"
+
+namespace forebay::reader {
+namespace {
+
+constexpr milliseconds kRetryPause = milliseconds(20);
+// A chunk may be evicted between its fill and its hand-over; more often than this in a
+// row means that the store is too small for what is asked at once.
+constexpr int kCancelledMax = 20;
+constexpr milliseconds kHintTimeout = milliseconds(20);
+// Mappings a process keeps for one view, below the usual limit of 65530 for all.
+constexpr size_t kMappedMax = 40'000;
+
+template <typename T>
+Result<T> Expect(Answer answer) {
+  if (auto* message = std::get_if<T>(&answer.message)) return std::move(*message);
+  return Status::Corrupt("the node gave an answer that does not fit the question");
+}
+
+}  // namespace
+
+RemoteTable::RemoteTable(std::string uri, OpenOptions options)
+    : uri_(std::move(uri)),
+      options_(std::move(options)),
+      pid_(::getpid()),
+      link_(options_.node, [this](const wire::Evicted& e) { OnEvicted(e); }),
+      unmapped_(std::make_shared<Unmapped>()) {}
+
+Result<std::shared_ptr<RemoteTable>> RemoteTable::Open(const std::string& uri,
+                                                       OpenOptions options) {
+  AddSourceEnvironment(uri, &options.source);
+  FB_ASSIGN_OR_RETURN(std::string absolute, AbsoluteUri(uri));
+  auto table = std::shared_ptr<RemoteTable>(
+      new RemoteTable(std::move(absolute), std::move(options)));
+  std::lock_guard lock(table->mutex_);
+  Deadline deadline = Deadline::After(table->options_.timeout);
+  for (;;) {
+    Status status = table->OpenOnNode(deadline);
+    if (status.ok()) return table;
+    // The connection broke: the node may have been leaving. Anything else is the answer.
+    bool lost = status.code() == StatusCode::kUnavailable && !table->link_.connected() &&
+                table->link_.generation() > 0;
+    if (!lost || deadline.passed()) return status;
+    std::this_thread::sleep_for(kRetryPause);
+  }
+}
+
+// In a child the parent's connection must not be used, and a lock that another thread of
+// the parent held would be held for ever.
+void RemoteTable::CheckFork() {
+  if (pid_ == ::getpid()) return;
+  pid_ = ::getpid();
+  new (&mutex_) std::mutex;
+  new (&unmapped_->mutex) std::mutex;
+  unmapped_->entries.clear();
+  link_.Disconnect();
+}
+
+Status RemoteTable::OpenOnNode(Deadline deadline) {
+  FB_RETURN_NOT_OK(link_.Ensure(deadline));
+  if (opened_generation_ == link_.generation()) return Status::OK();
+  wire::Open open{.uri = uri_,
+                  .options = options_.source,
+                  .timeout_ms = static_cast<uint64_t>(deadline.Remaining().count())};
+  std::vector<int> fds;
+  if (manifest_ != nullptr) {
+    open.pinned_bytes = manifest_->bytes().size();
+    fds.push_back(manifest_fd_.get());
+  }
+  FB_ASSIGN_OR_RETURN(Answer answer, link_.Call(open, fds, deadline));
+  if (answer.fds.size() != 1) return Status::Corrupt("the node sent no manifest");
+  UniqueFd fd = std::move(answer.fds[0]);
+  FB_ASSIGN_OR_RETURN(auto opened, Expect<wire::Opened>(std::move(answer)));
+  if (manifest_ == nullptr) {
+    FB_ASSIGN_OR_RETURN(auto mapping, Mapping::Map(fd.get(), opened.manifest_bytes,
+                                                   Mapping::Mode::kShared));
+    FB_ASSIGN_OR_RETURN(manifest_, model::Manifest::View(mapping->bytes(), mapping));
+    manifest_fd_ = std::move(fd);
+  }
+  dataset_id_ = opened.dataset;
+  opened_generation_ = link_.generation();
+  return Status::OK();
+}
+
+uint32_t RemoteTable::ViewOf(const model::Projection& columns) {
+  CheckFork();
+  std::lock_guard lock(mutex_);
+  for (uint32_t i = 0; i < views_.size(); ++i) {
+    if (views_[i]->columns == columns) return i;
+  }
+  views_.push_back(std::make_unique<View>());
+  views_.back()->columns = columns;
+  return static_cast<uint32_t>(views_.size() - 1);
+}
+
+Status RemoteTable::EnsureView(View& view, Deadline deadline) {
+  FB_RETURN_NOT_OK(OpenOnNode(deadline));
+  if (view.generation == link_.generation()) return Status::OK();
+  wire::View request{.dataset = dataset_id_, .columns = view.columns};
+  FB_ASSIGN_OR_RETURN(Answer answer, link_.Call(request, {}, deadline));
+  FB_ASSIGN_OR_RETURN(auto viewed, Expect<wire::Viewed>(std::move(answer)));
+  view.id = viewed.view;
+  view.generation = link_.generation();
+  return TellHeld(view, deadline);
+}
+
+Status RemoteTable::TellHeld(View& view, Deadline deadline) {
+  std::vector<wire::ChunkHandle> held;
+  auto flush = [&]() -> Status {
+    wire::Hold hold{.view = view.id, .chunks = std::move(held)};
+    held.clear();
+    return link_.Send(std::move(hold), {}, deadline).status();
+  };
+  for (auto& [ref, chunk] : view.mapped) {
+    held.push_back({ref, chunk->mapping->size()});
+    chunk->handed = {view.generation, view.id, ref};
+    if (held.size() == wire::kRequestRefsMax / 2) FB_RETURN_NOT_OK(flush());
+  }
+  return held.empty() ? Status::OK() : flush();
+}
+
+Status RemoteTable::WithNode(View& view, Deadline deadline,
+                             const std::function<Status()>& attempt) {
+  int cancelled = 0;
+  for (;;) {
+    Status status = EnsureView(view, deadline);
+    if (status.ok()) status = attempt();
+    if (status.ok()) return status;
+    bool gone = status.code() == StatusCode::kUnavailable && !link_.connected();
+    bool again =
+        gone || (status.code() == StatusCode::kCancelled && ++cancelled <= kCancelledMax);
+    if (!again || deadline.passed()) return status;
+    std::this_thread::sleep_for(kRetryPause);
+  }
+}
+
+Result<std::vector<RemoteTable::ChunkPtr>> RemoteTable::Acquire(
+    uint32_t view_index, std::span<const model::ChunkRef> refs, Mapping::Mode mode) {
+  CheckFork();
+  std::lock_guard lock(mutex_);
+  View& view = *views_[view_index];
+  std::vector<ChunkPtr> out(refs.size());
+  std::vector<model::ChunkRef> missing;
+  std::vector<size_t> places;
+  for (size_t i = 0; i < refs.size(); ++i) {
+    auto found = view.mapped.find(refs[i]);
+    if (mode == Mapping::Mode::kShared && found != view.mapped.end()) {
+      out[i] = found->second;
+    } else {
+      missing.push_back(refs[i]);
+      places.push_back(i);
+    }
+  }
+  Deadline deadline = Deadline::After(options_.timeout);
+  for (size_t first = 0; first < missing.size(); first += wire::kRequestRefsMax) {
+    size_t count = std::min(wire::kRequestRefsMax, missing.size() - first);
+    std::vector<std::shared_ptr<MappedChunk>> chunks;
+    FB_RETURN_NOT_OK(
+        Fetch(view, std::span(missing).subspan(first, count), mode, deadline, &chunks));
+    for (size_t i = 0; i < count; ++i) out[places[first + i]] = chunks[i];
+  }
+  return out;
+}
+
+Status RemoteTable::Fetch(View& view, std::span<const model::ChunkRef> refs,
+                          Mapping::Mode mode, Deadline deadline,
+                          std::vector<std::shared_ptr<MappedChunk>>* out) {
+  return WithNode(view, deadline, [&]() -> Status {
+    // Chunks come in the order asked for; after a broken connection the rest is asked
+    // for again.
+    auto rest = refs.subspan(out->size());
+    wire::GetChunks get{.view = view.id,
+                        .timeout_ms = static_cast<uint64_t>(deadline.Remaining().count()),
+                        .refs = {rest.begin(), rest.end()}};
+    FB_ASSIGN_OR_RETURN(uint64_t request, link_.Send(std::move(get), {}, deadline));
+    while (out->size() < refs.size()) {
+      FB_ASSIGN_OR_RETURN(Answer answer, link_.Receive(request, deadline));
+      if (auto* failure = std::get_if<wire::Failure>(&answer.message)) {
+        return failure->status;
+      }
+      auto* chunks = std::get_if<wire::Chunks>(&answer.message);
+      if (chunks == nullptr || chunks->chunks.size() != answer.fds.size() ||
+          chunks->chunks.empty() || chunks->chunks.size() > refs.size() - out->size()) {
+        return Status::Corrupt("the node handed over other chunks than asked for");
+      }
+      for (size_t i = 0; i < chunks->chunks.size(); ++i) {
+        if (chunks->chunks[i].ref != refs[out->size()]) {
+          return Status::Corrupt("the node handed over chunks out of order");
+        }
+        FB_ASSIGN_OR_RETURN(auto chunk,
+                            MapChunk(view, chunks->chunks[i], answer.fds[i].get(), mode));
+        if (mode == Mapping::Mode::kShared) Keep(view, chunk);
+        out->push_back(std::move(chunk));
+      }
+    }
+    return Status::OK();
+  });
+}
+
+Result<std::shared_ptr<MappedChunk>> RemoteTable::MapChunk(
+    const View& view, const wire::ChunkHandle& handle, int fd, Mapping::Mode mode) {
+  const model::RangeRecord& range = manifest_->ranges()[handle.ref.range];
+  std::vector<const model::Field*> fields;
+  for (uint32_t column :
+       model::GroupColumns(*manifest_, range.unit, handle.ref.group, view.columns)) {
+    fields.push_back(&manifest_->schema().fields[column]);
+  }
+  auto chunk = std::make_shared<MappedChunk>();
+  FB_ASSIGN_OR_RETURN(chunk->mapping, Mapping::Map(fd, handle.size, mode));
+  FB_ASSIGN_OR_RETURN(chunk->columns,
+                      ParseChunk(chunk->mapping->bytes(), fields, range.row_count));
+  chunk->handed = {link_.generation(), view.id, handle.ref};
+  chunk->unmapped = unmapped_;
+  return chunk;
+}
+
+void RemoteTable::Keep(View& view, const std::shared_ptr<MappedChunk>& chunk) {
+  if (view.mapped.size() >= kMappedMax) {
+    std::erase_if(view.mapped, [](const auto& e) { return e.second.use_count() == 1; });
+  }
+  view.mapped[chunk->handed.ref] = chunk;
+}
+
+void RemoteTable::OnEvicted(const wire::Evicted& evicted) {
+  for (auto& view : views_) {
+    if (view->generation != link_.generation() || view->id != evicted.view) continue;
+    for (const model::ChunkRef& ref : evicted.refs) {
+      auto found = view->mapped.find(ref);
+      if (found == view->mapped.end()) continue;
+      found->second->evicted = true;
+      view->mapped.erase(found);
+      ++evictions_;
+    }
+  }
+}
+
+void RemoteTable::Want(uint32_t view_index, std::span<const model::ChunkRef> refs) {
+  CheckFork();
+  std::lock_guard lock(mutex_);
+  View& view = *views_[view_index];
+  if (view.generation != link_.generation() || !link_.connected()) return;
+  wire::Want want{.view = view.id, .refs = {}};
+  for (const model::ChunkRef& ref : refs) {
+    if (!view.mapped.contains(ref)) want.refs.push_back(ref);
+  }
+  want.refs.resize(std::min(want.refs.size(), wire::kRequestRefsMax));
+  // A hint that does not get through is no loss: the chunk will be asked for.
+  if (!want.refs.empty()) {
+    (void)link_.Send(std::move(want), {}, Deadline::After(kHintTimeout));
+  }
+}
+
+void RemoteTable::ReportProgress(uint32_t view_index, uint64_t position,
+                                 uint64_t position_count) {
+  CheckFork();
+  std::lock_guard lock(mutex_);
+  View& view = *views_[view_index];
+  if (view.generation != link_.generation() || !link_.connected()) return;
+  wire::Progress progress{
+      .view = view.id, .position = position, .position_count = position_count};
+  (void)link_.Send(progress, {}, Deadline::After(kHintTimeout));
+}
+
+uint64_t RemoteTable::Poll() {
+  CheckFork();
+  std::lock_guard lock(mutex_);
+  (void)link_.Poll();  // a node that has gone is noticed when it is next needed
+  TellUnmapped();
+  return evictions_;
+}
+
+void RemoteTable::TellUnmapped() {
+  std::vector<Unmapped::Entry> entries;
+  {
+    std::lock_guard lock(unmapped_->mutex);
+    if (unmapped_->entries.empty()) return;
+    entries.swap(unmapped_->entries);
+  }
+  std::map<uint32_t, std::vector<model::ChunkRef>> by_view;
+  for (const Unmapped::Entry& entry : entries) {
+    if (entry.generation == link_.generation()) by_view[entry.view].push_back(entry.ref);
+  }
+  for (auto& [view, refs] : by_view) {
+    for (size_t first = 0; first < refs.size(); first += wire::kRequestRefsMax) {
+      size_t last = std::min(refs.size(), first + wire::kRequestRefsMax);
+      wire::Release release{.view = view,
+                            .refs = {refs.begin() + static_cast<ptrdiff_t>(first),
+                                     refs.begin() + static_cast<ptrdiff_t>(last)}};
+      (void)link_.Send(std::move(release), {}, Deadline::After(kHintTimeout));
+    }
+  }
+}
+
+Result<wire::WarmupState> RemoteTable::Warmup(
+    uint32_t view_index, const std::function<void(const wire::WarmupState&)>& report) {
+  CheckFork();
+  std::lock_guard lock(mutex_);
+  View& view = *views_[view_index];
+  Deadline deadline = Deadline::After(options_.timeout);
+  wire::WarmupState state;
+  FB_RETURN_NOT_OK(WithNode(view, deadline, [&]() -> Status {
+    wire::Warmup warmup{
+        .view = view.id,
+        .timeout_ms = static_cast<uint64_t>(deadline.Remaining().count())};
+    FB_ASSIGN_OR_RETURN(uint64_t request, link_.Send(warmup, {}, deadline));
+    do {
+      FB_ASSIGN_OR_RETURN(Answer answer, link_.Receive(request, deadline));
+      if (auto* failure = std::get_if<wire::Failure>(&answer.message)) {
+        return failure->status;
+      }
+      FB_ASSIGN_OR_RETURN(state, Expect<wire::WarmupState>(std::move(answer)));
+      if (report) report(state);
+    } while (!state.done);
+    return Status::OK();
+  }));
+  return state;
+}
+
+Result<wire::Coverage> RemoteTable::Coverage(uint32_t view_index) {
+  CheckFork();
+  std::lock_guard lock(mutex_);
+  View& view = *views_[view_index];
+  Deadline deadline = Deadline::After(options_.timeout);
+  wire::Coverage coverage;
+  FB_RETURN_NOT_OK(WithNode(view, deadline, [&]() -> Status {
+    FB_ASSIGN_OR_RETURN(Answer answer,
+                        link_.Call(wire::GetCoverage{view.id}, {}, deadline));
+    FB_ASSIGN_OR_RETURN(coverage, Expect<wire::Coverage>(std::move(answer)));
+    return Status::OK();
+  }));
+  return coverage;
+}
+
+Result<uint32_t> RemoteTable::NodePid() {
+  CheckFork();
+  std::lock_guard lock(mutex_);
+  FB_RETURN_NOT_OK(OpenOnNode(Deadline::After(options_.timeout)));
+  return link_.node().pid;
+}
+
+}  // namespace forebay::reader

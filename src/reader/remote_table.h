@@ -1,0 +1,99 @@
+// A table version as this host's node serves it: the manifest, and chunks mapped on
+// demand. Goes on when the node dies (the next one is found or started and told the same
+// version) and in a forked child. Thread-safe; one request at a time.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "model/chunk.h"
+#include "model/manifest.h"
+#include "reader/mapped_chunk.h"
+#include "reader/node_link.h"
+
+namespace forebay::reader {
+
+struct OpenOptions {
+  NodeOptions node;
+  std::map<std::string, std::string> source;        // "s3.endpoint", …
+  milliseconds timeout = std::chrono::minutes(10);  // of every call that may wait
+};
+
+class RemoteTable {
+ public:
+  static Result<std::shared_ptr<RemoteTable>> Open(const std::string& uri,
+                                                   OpenOptions options);
+
+  const std::string& uri() const { return uri_; }
+  const std::shared_ptr<const model::Manifest>& manifest() const { return manifest_; }
+  milliseconds timeout() const { return options_.timeout; }
+
+  // A number for a projection, the same for the same one.
+  uint32_t ViewOf(const model::Projection& columns);
+
+  // The chunks in the order of `refs`. Shared mappings are kept and shared; private ones
+  // (writable by their holder alone) are made anew on each call.
+  using ChunkPtr = std::shared_ptr<const MappedChunk>;
+  Result<std::vector<ChunkPtr>> Acquire(uint32_t view,
+                                        std::span<const model::ChunkRef> refs,
+                                        Mapping::Mode mode);
+  // Hints, never waits and never fails.
+  void Want(uint32_t view, std::span<const model::ChunkRef> refs);
+  void ReportProgress(uint32_t view, uint64_t position, uint64_t position_count);
+
+  // To be called between batches: hears of evictions, tells of unmapped chunks. Returns
+  // how many evictions were heard of so far.
+  uint64_t Poll();
+
+  Result<wire::WarmupState> Warmup(
+      uint32_t view, const std::function<void(const wire::WarmupState&)>& report);
+  Result<wire::Coverage> Coverage(uint32_t view);
+  Result<uint32_t> NodePid();
+
+ private:
+  struct View {
+    model::Projection columns;
+    uint64_t generation = 0;  // of the connection that knows it as `id`
+    uint32_t id = 0;
+    std::unordered_map<model::ChunkRef, std::shared_ptr<MappedChunk>> mapped;
+  };
+
+  RemoteTable(std::string uri, OpenOptions options);
+  void CheckFork();
+  Status OpenOnNode(Deadline deadline);
+  Status EnsureView(View& view, Deadline deadline);
+  Status TellHeld(View& view, Deadline deadline);
+  Status Fetch(View& view, std::span<const model::ChunkRef> refs, Mapping::Mode mode,
+               Deadline deadline, std::vector<std::shared_ptr<MappedChunk>>* out);
+  Result<std::shared_ptr<MappedChunk>> MapChunk(const View& view,
+                                                const wire::ChunkHandle& handle, int fd,
+                                                Mapping::Mode mode);
+  // Runs `attempt` on a connection that knows the view; again on a new one when the node
+  // went away meanwhile, until the deadline.
+  Status WithNode(View& view, Deadline deadline, const std::function<Status()>& attempt);
+  void OnEvicted(const wire::Evicted& evicted);
+  void Keep(View& view, const std::shared_ptr<MappedChunk>& chunk);
+  void TellUnmapped();
+
+  const std::string uri_;
+  const OpenOptions options_;
+  std::shared_ptr<const model::Manifest> manifest_;
+  UniqueFd manifest_fd_;
+
+  std::mutex mutex_;  // of all below
+  pid_t pid_;
+  NodeLink link_;
+  uint64_t opened_generation_ = 0;
+  uint32_t dataset_id_ = 0;
+  std::vector<std::unique_ptr<View>> views_;
+  uint64_t evictions_ = 0;
+  std::shared_ptr<Unmapped> unmapped_;
+};
+
+}  // namespace forebay::reader

@@ -1,0 +1,19 @@
+// What the calling process knows about sources and its node does not: credentials in its
+// environment, its working directory.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "base/status.h"
+
+namespace forebay::reader {
+
+// Adds options from AWS_… variables where the URI's scheme uses them and the caller gave
+// none: the node would otherwise act with the environment of whoever started it.
+void AddSourceEnvironment(const std::string& uri,
+                          std::map<std::string, std::string>* options);
+// Relative paths become absolute; URIs with a scheme stay as they are.
+Result<std::string> AbsoluteUri(const std::string& uri);
+
+}  // namespace forebay::reader
