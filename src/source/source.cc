@@ -4,6 +4,8 @@
 
 #include "base/uri.h"
 #include "source/file_source.h"
+#include "source/http_source.h"
+#include "source/s3_source.h"
 
 namespace forebay::source {
 namespace {
@@ -20,7 +22,8 @@ struct Scheme {
 };
 
 constexpr Scheme kSchemes[] = {
-    {"file", OpenFile},
+    {"file", OpenFile},     {"http", HttpSource::Make}, {"https", HttpSource::Make},
+    {"s3", S3Source::Make}, {"s3a", S3Source::Make},    {"oss", S3Source::Make},
 };
 
 std::string SchemeNames() {

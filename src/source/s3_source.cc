@@ -1,0 +1,229 @@
+#include "source/s3_source.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "http/percent.h"
+#include "source/etag.h"
+#include "source/http_status.h"
+#include "source/identity.h"
+#include "source/s3_list.h"
+#include "source/xml.h"
+
+namespace forebay::source {
+namespace {
+
+constexpr char kFirstRegion[] = "us-east-1";
+
+std::string AwsHost(const std::string& region) {
+  std::string host = "s3." + region + ".amazonaws.com";
+  return region.starts_with("cn-") ? host + ".cn" : host;
+}
+
+bool IsExpiry(std::string_view code) {
+  return code == "ExpiredToken" || code == "TokenRefreshRequired" ||
+         code == "InvalidToken";
+}
+
+bool IsPassing(std::string_view code) {
+  return code == "SlowDown" || code == "RequestTimeout" || code == "InternalError" ||
+         code == "ServiceUnavailable" || code == "Throttling" ||
+         code == "RequestThrottled" || code == "OperationAborted";
+}
+
+model::ObjectIdentity MakeIdentity(int64_t size, std::string etag) {
+  model::ObjectIdentity identity;
+  identity.size = size;
+  identity.etag = std::move(etag);
+  return identity;
+}
+
+Status NoEtag(const std::string& uri) {
+  return Status::Unsupported("the S3 server gives no ETag for " + uri +
+                             ", so that a change could not be noticed");
+}
+
+}  // namespace
+
+Result<std::shared_ptr<Source>> S3Source::Make(const Uri& uri, const Options& options) {
+  FB_ASSIGN_OR_RETURN(S3Options s3, S3Options::Parse(uri.scheme, options));
+  FB_ASSIGN_OR_RETURN(HttpOptions http, ParseHttpOptions(options));
+  return std::make_shared<S3Source>(s3, http);
+}
+
+S3Source::S3Source(const S3Options& s3, const HttpOptions& http)
+    : options_(s3), credentials_(s3), transfer_(http.client, http.retry, stats()) {}
+
+Result<S3Source::Place> S3Source::PlaceOf(const std::string& uri) {
+  FB_ASSIGN_OR_RETURN(Uri parsed, Uri::Parse(uri));
+  if (parsed.scheme != "s3" && parsed.scheme != "s3a" && parsed.scheme != "oss") {
+    return Status::Invalid("not an S3 URI: " + RedactUri(uri));
+  }
+  // s3a is another spelling of the same place, and shares its cached chunks.
+  std::string scheme = parsed.scheme == "oss" ? "oss" : "s3";
+  std::string key = parsed.path.empty() ? "" : parsed.path.substr(1);
+  return Place{scheme, parsed.authority, key};
+}
+
+std::string S3Source::Place::ToUri(const std::string& other_key) const {
+  return scheme + "://" + bucket + "/" + other_key;
+}
+
+std::string S3Source::RegionOf(const std::string& bucket) const {
+  std::lock_guard lock(mutex_);
+  auto known = regions_.find(bucket);
+  if (known != regions_.end()) return known->second;
+  return options_.region.empty() ? kFirstRegion : options_.region;
+}
+
+std::string S3Source::Url(const std::string& bucket, const std::string& key) const {
+  std::string path = "/" + http::PercentEncodePath(key);
+  std::string base = options_.endpoint.empty() ? "https://" + AwsHost(RegionOf(bucket))
+                                               : options_.endpoint;
+  // Certificates for *.s3.amazonaws.com do not cover a bucket with dots.
+  bool dotted = bucket.find('.') != bucket.npos && base.starts_with("https://");
+  if (!options_.virtual_host || dotted) {
+    return base + "/" + http::PercentEncode(bucket) + path;
+  }
+  size_t host = base.find("://") + 3;
+  return base.substr(0, host) + bucket + "." + base.substr(host) + path;
+}
+
+Result<http::Request> S3Source::Sign(http::Request request, const std::string& bucket,
+                                     Deadline deadline) {
+  FB_ASSIGN_OR_RETURN(request.signing, credentials_.Get(deadline));
+  if (request.signing.has_value()) request.signing->region = RegionOf(bucket);
+  return request;
+}
+
+bool S3Source::LearnRegion(const std::string& bucket, const std::string& region) {
+  if (region.empty() || region == RegionOf(bucket)) return false;
+  std::lock_guard lock(mutex_);
+  regions_[bucket] = region;
+  return true;
+}
+
+Status S3Source::Explain(const Place& place, const http::Response& response,
+                         std::string_view body) {
+  std::string code = FindXmlText(body, "Code");
+  std::string region(response.Find("x-amz-bucket-region"));
+  if (region.empty()) region = FindXmlText(body, "Region");
+  std::string what = place.ToUri(place.key);
+  bool elsewhere = response.status == 301 || response.status == 307 ||
+                   response.status == 400 || response.status == 403;
+  if (elsewhere && LearnRegion(place.bucket, region)) {
+    return Status::Unavailable("bucket " + place.bucket + " is in region " + region);
+  }
+  if (IsExpiry(code) && credentials_.Expire()) {
+    return Status::Unavailable("the S3 credentials have expired: " + what);
+  }
+  std::string detail = code;
+  std::string message = FindXmlText(body, "Message");
+  if (!message.empty()) detail += " (" + message + ")";
+  if (IsPassing(code)) return Status::Unavailable(what + ": " + detail);
+  if (IsExpiry(code)) {
+    return Status::Permission(what + ": " + detail + "; renew the S3 credentials");
+  }
+  if (response.status == 301) {
+    return Status::Invalid(what + ": the bucket is in another region; set s3.region");
+  }
+  return HttpStatus(response.status, what, detail);
+}
+
+Result<model::Object> S3Source::Stat(const std::string& uri, Deadline deadline) {
+  FB_ASSIGN_OR_RETURN(Place place, PlaceOf(uri));
+  if (place.key.empty() || place.key.ends_with('/')) {
+    return Status::NotFound(uri + " is a folder, not an object");
+  }
+  auto prepare = [&](const Part&) {
+    http::Request request;
+    request.method = "HEAD";
+    request.url = Url(place.bucket, place.key);
+    return Sign(std::move(request), place.bucket, deadline);
+  };
+  auto explain = [&](const http::Response& response, std::string_view body) {
+    return Explain(place, response, body);
+  };
+  FB_ASSIGN_OR_RETURN(Document document, transfer_.Fetch({prepare, explain}, deadline));
+  auto size = document.response.ContentLength();
+  std::string etag = StrongEtag(document.response.Find("ETag"));
+  std::string canonical = place.ToUri(place.key);
+  if (!size) return Status::Unavailable("the server gives no size for " + canonical);
+  if (etag.empty()) return NoEtag(canonical);
+  return model::Object{canonical, MakeIdentity(*size, std::move(etag))};
+}
+
+Status S3Source::ListPage(const Place& place, std::string* continuation,
+                          Deadline deadline, std::vector<model::Object>* objects) {
+  auto prepare = [&](const Part&) {
+    http::Request request;
+    request.url = Url(place.bucket, "") + "?" + S3ListQuery(place.key, *continuation);
+    return Sign(std::move(request), place.bucket, deadline);
+  };
+  auto explain = [&](const http::Response& response, std::string_view body) {
+    return Explain(place, response, body);
+  };
+  FB_ASSIGN_OR_RETURN(Document document, transfer_.Fetch({prepare, explain}, deadline));
+  Result<S3Page> page = ParseS3Page(document.body);
+  if (!page.ok()) return page.status().WithContext("list " + place.ToUri(place.key));
+  for (S3Entry& entry : page->entries) {
+    if (entry.size == 0 && entry.key.ends_with('/')) continue;
+    std::string uri = place.ToUri(entry.key);
+    if (entry.etag.empty()) return NoEtag(uri);
+    objects->push_back({std::move(uri), MakeIdentity(entry.size, std::move(entry.etag))});
+  }
+  *continuation = std::move(page->next);
+  return Status::OK();
+}
+
+Result<std::vector<model::Object>> S3Source::List(const std::string& uri,
+                                                  Deadline deadline) {
+  FB_ASSIGN_OR_RETURN(Place place, PlaceOf(uri));
+  std::vector<model::Object> objects;
+  if (!place.key.empty() && !place.key.ends_with('/')) {
+    Result<model::Object> itself = Stat(uri, deadline);
+    if (itself.ok()) {
+      objects.push_back(*std::move(itself));
+    } else if (itself.status().code() != StatusCode::kNotFound) {
+      return itself.status();
+    }
+    place.key += '/';
+  }
+  std::string continuation;
+  do {
+    FB_RETURN_NOT_OK(ListPage(place, &continuation, deadline, &objects));
+  } while (!continuation.empty());
+  if (objects.empty()) return Status::NotFound("no object is at or below " + uri);
+  std::ranges::sort(objects, {}, &model::Object::uri);
+  return objects;
+}
+
+Status S3Source::Read(const model::Object& object, int64_t offset,
+                      std::span<std::byte> into, Deadline deadline) {
+  FB_RETURN_NOT_OK(CheckRange(object, offset, into.size()));
+  if (into.empty()) {
+    FB_ASSIGN_OR_RETURN(model::Object now, Stat(object.uri, deadline));
+    return now.identity == object.identity ? Status::OK() : ChangedStatus(object);
+  }
+  FB_ASSIGN_OR_RETURN(Place place, PlaceOf(object.uri));
+  auto prepare = [&](const Part& part) {
+    http::Request request;
+    request.url = Url(place.bucket, place.key);
+    request.headers = {{"If-Match", QuoteEtag(object.identity.etag)},
+                       {"Range", "bytes=" + std::to_string(part.offset) + "-" +
+                                     std::to_string(part.offset + part.size - 1)}};
+    return Sign(std::move(request), place.bucket, deadline);
+  };
+  auto explain = [&](const http::Response& response, std::string_view body) {
+    if (CodeFromHttp(response.status) == StatusCode::kChanged)
+      return ChangedStatus(object);
+    return Explain(place, response, body);
+  };
+  auto check_head = [&](const http::Response& head) {
+    bool same = StrongEtag(head.Find("ETag")) == object.identity.etag;
+    return same ? Status::OK() : ChangedStatus(object);
+  };
+  return transfer_.Read({object, offset, into, prepare, explain, check_head}, deadline);
+}
+
+}  // namespace forebay::source
