@@ -1,0 +1,293 @@
+#include "table/ipc_layout.h"
+
+#include <arrow/io/memory.h>
+#include <arrow/ipc/api.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/arrow_status.h"
+#include "base/size.h"
+#include "table/decoded_size.h"
+#include "table/flatbuffer.h"
+
+namespace forebay::table {
+namespace {
+
+constexpr std::string_view kFileMagic = "ARROW1";
+constexpr int64_t kTailBytes = 10;  // int32 footer size, magic
+constexpr int64_t kWindowBytes = 64 * kKiB;
+constexpr uint32_t kBlockWidth = 24;
+constexpr uint32_t kBufferWidth = 16;
+constexpr uint64_t kUsualCompression = 2;
+
+// Field numbers of Arrow's Message.fbs and File.fbs.
+enum MessageField : uint32_t { kHeaderType = 1, kHeader = 2, kBodyLength = 3 };
+enum BatchField : uint32_t { kLength = 0, kBuffers = 2, kCompression = 3, kVariadic = 4 };
+enum FooterField : uint32_t { kDictionaries = 2, kRecordBatches = 3 };
+enum HeaderType : uint8_t { kSchema = 1, kDictionaryBatch = 2, kRecordBatch = 3 };
+
+arrow::Status Broken(std::string_view what) {
+  return arrow::Status::SerializationError(
+      fmt::format("the IPC metadata is broken: {}", what));
+}
+
+std::string_view View(const arrow::Buffer& buffer) {
+  return {reinterpret_cast<const char*>(buffer.data()),
+          static_cast<size_t>(buffer.size())};
+}
+
+struct Prefix {
+  int64_t bytes = 0;  // of the prefix itself
+  int64_t metadata_bytes = 0;
+};
+
+// 0xFFFFFFFF and a length; before Arrow 0.15 only the length.
+Prefix ParsePrefix(std::string_view bytes) {
+  int32_t words[2] = {0, 0};
+  std::memcpy(words, bytes.data(), std::min<size_t>(bytes.size(), sizeof(words)));
+  return words[0] == -1 ? Prefix{8, words[1]} : Prefix{4, words[0]};
+}
+
+// How many buffers a type takes in a record batch; -1 when a view's count is broken.
+int64_t BufferCount(const arrow::DataType& type, const FlatVector& variadic,
+                    uint32_t* next_variadic) {
+  int64_t count = static_cast<int64_t>(type.layout().buffers.size());
+  switch (type.id()) {
+    case arrow::Type::NA: return 0;
+    case arrow::Type::DICTIONARY: return 2;
+    case arrow::Type::EXTENSION:
+      return BufferCount(*static_cast<const arrow::ExtensionType&>(type).storage_type(),
+                         variadic, next_variadic);
+    case arrow::Type::RUN_END_ENCODED: count = 0; break;
+    case arrow::Type::SPARSE_UNION: count = 1; break;
+    case arrow::Type::DENSE_UNION: count = 2; break;
+    case arrow::Type::STRING_VIEW:
+    case arrow::Type::BINARY_VIEW: {
+      if (*next_variadic >= variadic.count) return -1;
+      auto extra = variadic.Get<int64_t>((*next_variadic)++, sizeof(int64_t), 0);
+      return extra < 0 ? -1 : 2 + std::min<int64_t>(extra, INT32_MAX);
+    }
+    default: break;
+  }
+  for (const auto& field : type.fields()) {
+    int64_t child = BufferCount(*field->type(), variadic, next_variadic);
+    if (child < 0) return -1;
+    count += child;
+  }
+  return count;
+}
+
+uint64_t SumBuffers(const FlatVector& buffers, int64_t first, int64_t count) {
+  uint64_t bytes = 0;
+  for (int64_t i = first; i < first + count && i < buffers.count; ++i) {
+    auto length = buffers.Get<int64_t>(static_cast<uint32_t>(i), kBufferWidth, 8);
+    bytes += static_cast<uint64_t>(std::max<int64_t>(length, 0));
+  }
+  return bytes;
+}
+
+GroupLayout MeasureBatch(const FlatTable& batch, const arrow::Schema& schema,
+                         uint64_t rows) {
+  GroupLayout layout{.row_count = rows, .column_bytes = {}};
+  FlatVector buffers = batch.Vector(kBuffers, kBufferWidth);
+  FlatVector variadic = batch.Vector(kVariadic, sizeof(int64_t));
+  uint64_t factor = batch.Table(kCompression).ok() ? kUsualCompression : 1;
+  int64_t next_buffer = 0;
+  uint32_t next_variadic = 0;
+  for (const auto& field : schema.fields()) {
+    int64_t count =
+        next_buffer < 0 ? -1 : BufferCount(*field->type(), variadic, &next_variadic);
+    uint64_t stored = count < 0 ? 0 : SumBuffers(buffers, next_buffer, count) * factor;
+    next_buffer = count < 0 ? -1 : next_buffer + count;
+    auto bits = FixedBits(*field->type());
+    if (field->type()->id() == arrow::Type::DICTIONARY) {
+      stored = rows * (kUnknownValueBytes + 4);
+    }
+    layout.column_bytes.push_back(bits ? (rows * *bits + 7) / 8 : stored);
+  }
+  return layout;
+}
+
+arrow::Status AddBatch(const FlatTable& message, IpcBlock block, IpcLayout* layout) {
+  FlatTable header = message.Table(kHeader);
+  auto rows = header.Scalar<int64_t>(kLength);
+  if (!header.ok() || rows < 0) return Broken("a record batch has no rows");
+  layout->batches.push_back(
+      {block, static_cast<uint32_t>(layout->dictionaries.size()),
+       MeasureBatch(header, *layout->schema, static_cast<uint64_t>(rows))});
+  return arrow::Status::OK();
+}
+
+arrow::Result<IpcBlock> CheckBlock(IpcBlock block, int64_t file_bytes) {
+  if (block.offset < 0 || block.metadata_bytes <= 0 || block.body_bytes < 0 ||
+      block.offset > file_bytes || block.metadata_bytes > file_bytes - block.offset ||
+      block.body_bytes > file_bytes - block.offset - block.metadata_bytes) {
+    return Broken("a message is outside the file");
+  }
+  return block;
+}
+
+arrow::Result<std::vector<IpcBlock>> ParseBlocks(const FlatVector& vector,
+                                                 int64_t file_bytes) {
+  std::vector<IpcBlock> blocks;
+  for (uint32_t i = 0; i < vector.count; ++i) {
+    IpcBlock block{vector.Get<int64_t>(i, kBlockWidth, 0),
+                   vector.Get<int32_t>(i, kBlockWidth, 8),
+                   vector.Get<int64_t>(i, kBlockWidth, 16)};
+    ARROW_ASSIGN_OR_RAISE(block, CheckBlock(block, file_bytes));
+    blocks.push_back(block);
+  }
+  return blocks;
+}
+
+arrow::Result<FlatTable> ParseMessage(std::string_view bytes) {
+  Prefix prefix = ParsePrefix(bytes);
+  auto size = static_cast<int64_t>(bytes.size());
+  if (prefix.metadata_bytes <= 0 || prefix.metadata_bytes > size - prefix.bytes) {
+    return Broken("a message is longer than its block");
+  }
+  FlatTable message = FlatTable::Root(bytes.substr(static_cast<size_t>(prefix.bytes)));
+  if (!message.ok()) return Broken("a message has no root");
+  return message;
+}
+
+// Batch headers are read in parallel and in few requests.
+arrow::Status ReadBatchHeaders(const std::shared_ptr<ObjectFile>& file,
+                               const std::vector<IpcBlock>& blocks, IpcLayout* layout) {
+  std::vector<arrow::io::ReadRange> ranges;
+  for (const IpcBlock& block : blocks)
+    ranges.push_back({block.offset, block.metadata_bytes});
+  ARROW_RETURN_NOT_OK(ToArrow(file->Prefetch(ranges)));
+  for (const IpcBlock& block : blocks) {
+    ARROW_ASSIGN_OR_RAISE(auto bytes, file->ReadAt(block.offset, block.metadata_bytes));
+    ARROW_ASSIGN_OR_RAISE(FlatTable message, ParseMessage(View(*bytes)));
+    if (message.Scalar<uint8_t>(kHeaderType) != kRecordBatch) {
+      return Broken("a record batch is something else");
+    }
+    ARROW_RETURN_NOT_OK(AddBatch(message, block, layout));
+  }
+  return arrow::Status::OK();
+}
+
+arrow::Status ReadFileLayout(const std::shared_ptr<ObjectFile>& file, IpcLayout* layout) {
+  auto options = arrow::ipc::IpcReadOptions::Defaults();
+  options.memory_pool = file->access().memory_pool;
+  options.use_threads = false;
+  ARROW_ASSIGN_OR_RAISE(auto reader,
+                        arrow::ipc::RecordBatchFileReader::Open(file, options));
+  layout->schema = reader->schema();
+  ARROW_ASSIGN_OR_RAISE(int64_t size, file->GetSize());
+  ARROW_ASSIGN_OR_RAISE(auto tail, file->ReadAt(size - kTailBytes, kTailBytes));
+  if (tail->size() != kTailBytes) return Broken("the file is too short");
+  int32_t footer_bytes = 0;
+  std::memcpy(&footer_bytes, tail->data(), sizeof(footer_bytes));
+  if (footer_bytes <= 0 || footer_bytes > size - kTailBytes) return Broken("footer size");
+  ARROW_ASSIGN_OR_RAISE(auto bytes,
+                        file->ReadAt(size - kTailBytes - footer_bytes, footer_bytes));
+  FlatTable footer = FlatTable::Root(View(*bytes));
+  ARROW_ASSIGN_OR_RAISE(layout->dictionaries,
+                        ParseBlocks(footer.Vector(kDictionaries, kBlockWidth), size));
+  ARROW_ASSIGN_OR_RAISE(auto blocks,
+                        ParseBlocks(footer.Vector(kRecordBatches, kBlockWidth), size));
+  if (blocks.size() != static_cast<size_t>(reader->num_record_batches())) {
+    return Broken("the footer's batch count");
+  }
+  return ReadBatchHeaders(file, blocks, layout);
+}
+
+// Walks a stream's messages, jumping over bodies; small messages share a window.
+class StreamWalk {
+ public:
+  explicit StreamWalk(ObjectFile* file) : file_(file) {}
+
+  // The metadata bytes of the message at `offset`, prefix included; empty at the end.
+  arrow::Result<std::string_view> At(int64_t offset) {
+    ARROW_ASSIGN_OR_RAISE(int64_t size, file_->GetSize());
+    if (offset + 4 > size) return std::string_view();
+    ARROW_ASSIGN_OR_RAISE(auto start, Bytes(offset, std::min<int64_t>(8, size - offset)));
+    Prefix prefix = ParsePrefix(start);
+    if (prefix.metadata_bytes == 0) return std::string_view();
+    if (prefix.metadata_bytes < 0 ||
+        prefix.metadata_bytes > size - offset - prefix.bytes) {
+      return Broken("a message is longer than the file");
+    }
+    return Bytes(offset, prefix.bytes + prefix.metadata_bytes);
+  }
+
+ private:
+  arrow::Result<std::string_view> Bytes(int64_t offset, int64_t count) {
+    if (window_ == nullptr || offset < start_ ||
+        offset + count > start_ + window_->size()) {
+      ARROW_ASSIGN_OR_RAISE(window_,
+                            file_->ReadAt(offset, std::max(count, kWindowBytes)));
+      start_ = offset;
+    }
+    return View(*window_).substr(static_cast<size_t>(offset - start_),
+                                 static_cast<size_t>(count));
+  }
+
+  ObjectFile* file_;
+  int64_t start_ = 0;
+  std::shared_ptr<arrow::Buffer> window_;
+};
+
+arrow::Result<std::shared_ptr<arrow::Schema>> ParseSchema(std::string_view bytes) {
+  arrow::io::BufferReader reader(std::make_shared<arrow::Buffer>(bytes));
+  arrow::ipc::DictionaryMemo memo;
+  return arrow::ipc::ReadSchema(&reader, &memo);
+}
+
+arrow::Status AddMessage(std::string_view bytes, IpcBlock block, IpcLayout* layout) {
+  ARROW_ASSIGN_OR_RAISE(FlatTable message, ParseMessage(bytes));
+  auto type = message.Scalar<uint8_t>(kHeaderType);
+  if (layout->schema == nullptr) {
+    if (type != kSchema) return Broken("the stream does not begin with a schema");
+    layout->schema_block = block;
+    return ParseSchema(bytes).Value(&layout->schema);
+  }
+  if (type == kDictionaryBatch) layout->dictionaries.push_back(block);
+  if (type == kRecordBatch) return AddBatch(message, block, layout);
+  if (type == kSchema) return Broken("the stream has a second schema");
+  return arrow::Status::OK();
+}
+
+arrow::Status ReadStreamLayout(const std::shared_ptr<ObjectFile>& file,
+                               IpcLayout* layout) {
+  StreamWalk walk(file.get());
+  ARROW_ASSIGN_OR_RAISE(int64_t size, file->GetSize());
+  int64_t offset = 0;
+  while (true) {
+    if (file->access().deadline.passed()) {
+      return ToArrow(Status::Deadline("time was up while walking the stream's messages"));
+    }
+    ARROW_ASSIGN_OR_RAISE(std::string_view bytes, walk.At(offset));
+    if (bytes.empty()) break;
+    ARROW_ASSIGN_OR_RAISE(FlatTable message, ParseMessage(bytes));
+    IpcBlock block{offset, static_cast<int64_t>(bytes.size()),
+                   message.Scalar<int64_t>(kBodyLength)};
+    ARROW_ASSIGN_OR_RAISE(block, CheckBlock(block, size));
+    ARROW_RETURN_NOT_OK(AddMessage(bytes, block, layout));
+    offset += block.metadata_bytes + block.body_bytes;
+  }
+  if (layout->schema == nullptr) return Broken("the stream has no schema");
+  return arrow::Status::OK();
+}
+
+}  // namespace
+
+arrow::Result<std::shared_ptr<const IpcLayout>> ReadIpcLayout(
+    const std::shared_ptr<ObjectFile>& file) {
+  auto layout = std::make_shared<IpcLayout>();
+  ARROW_ASSIGN_OR_RAISE(auto magic, file->ReadAt(0, kFileMagic.size()));
+  if (View(*magic).starts_with("FEA1")) {
+    return arrow::Status::NotImplemented(
+        "Feather version 1 is not read; write it again with a current pyarrow");
+  }
+  layout->is_stream = View(*magic) != kFileMagic;
+  ARROW_RETURN_NOT_OK(layout->is_stream ? ReadStreamLayout(file, layout.get())
+                                        : ReadFileLayout(file, layout.get()));
+  return layout;
+}
+
+}  // namespace forebay::table

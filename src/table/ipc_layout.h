@@ -1,0 +1,41 @@
+// Where the messages of an Arrow IPC file or stream are, found without reading bodies.
+#pragma once
+
+#include <arrow/result.h>
+#include <arrow/type.h>
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "table/footer_cache.h"
+#include "table/object_file.h"
+#include "table/table_file.h"
+
+namespace forebay::table {
+
+struct IpcBlock {
+  int64_t offset = 0;
+  int64_t metadata_bytes = 0;  // with its prefix and padding
+  int64_t body_bytes = 0;
+};
+
+struct IpcBatch {
+  IpcBlock block;
+  uint32_t dictionaries_before = 0;  // of a stream: messages this batch may refer to
+  GroupLayout layout;
+};
+
+struct IpcLayout : Footer {
+  bool is_stream = false;
+  std::shared_ptr<arrow::Schema> schema;
+  IpcBlock schema_block;  // of a stream
+  std::vector<IpcBlock> dictionaries;
+  std::vector<IpcBatch> batches;
+};
+
+// Files and streams are told apart by their first bytes, not by their names.
+arrow::Result<std::shared_ptr<const IpcLayout>> ReadIpcLayout(
+    const std::shared_ptr<ObjectFile>& file);
+
+}  // namespace forebay::table

@@ -1,0 +1,108 @@
+// ORC: stripes are the groups.
+#include <arrow/adapters/orc/adapter.h>
+
+#include <algorithm>
+
+#include "base/arrow_status.h"
+#include "base/size.h"
+#include "table/decoded_size.h"
+#include "table/table_file.h"
+
+namespace forebay::table {
+namespace {
+
+using arrow::adapters::orc::ORCFileReader;
+
+constexpr int64_t kTailGuessBytes = 64 * kKiB;
+// The footer gives a stripe's size but not its columns'; strings usually shrink so much.
+constexpr uint64_t kUsualCompression = 3;
+
+class OrcStream : public BatchStream {
+ public:
+  OrcStream(ORCFileReader* reader, GroupRead read) : reader_(reader), read_(read) {}
+
+  arrow::Result<std::shared_ptr<arrow::RecordBatch>> Next() override {
+    while (true) {
+      if (stripe_ != nullptr) {
+        ARROW_ASSIGN_OR_RAISE(auto batch, stripe_->Next());
+        if (batch != nullptr) return batch;
+      }
+      if (next_ == read_.group_count) return nullptr;
+      ARROW_RETURN_NOT_OK(OpenStripe(read_.first_group + next_++));
+    }
+  }
+
+ private:
+  arrow::Status OpenStripe(uint32_t index) {
+    if (index >= reader_->NumberOfStripes()) {
+      return arrow::Status::SerializationError(
+          "the file has fewer stripes than expected");
+    }
+    ARROW_RETURN_NOT_OK(reader_->Seek(reader_->GetStripeInformation(index).first_row_id));
+    return reader_->NextStripeReader(std::max<int64_t>(read_.batch_rows, 1), read_.fields)
+        .Value(&stripe_);
+  }
+
+  ORCFileReader* reader_;
+  const GroupRead read_;
+  uint32_t next_ = 0;
+  std::shared_ptr<arrow::RecordBatchReader> stripe_;
+};
+
+class OrcFile : public TableFile {
+ public:
+  OrcFile(std::unique_ptr<ORCFileReader> reader, std::shared_ptr<arrow::Schema> schema)
+      : reader_(std::move(reader)), schema_(std::move(schema)) {}
+
+  std::shared_ptr<arrow::Schema> schema() const override { return schema_; }
+
+  arrow::Result<std::vector<GroupLayout>> Groups() override {
+    std::vector<GroupLayout> groups;
+    for (int64_t i = 0; i < reader_->NumberOfStripes(); ++i) {
+      auto stripe = reader_->GetStripeInformation(i);
+      if (stripe.num_rows < 0 || stripe.length < 0) {
+        return arrow::Status::SerializationError(
+            "the footer claims an impossible stripe");
+      }
+      groups.push_back(Measure(static_cast<uint64_t>(stripe.num_rows),
+                               static_cast<uint64_t>(stripe.length)));
+    }
+    return groups;
+  }
+
+  arrow::Result<std::unique_ptr<BatchStream>> Read(const GroupRead& read) override {
+    return std::make_unique<OrcStream>(reader_.get(), read);
+  }
+
+ private:
+  GroupLayout Measure(uint64_t rows, uint64_t stripe_bytes) const {
+    GroupLayout group{.row_count = rows, .column_bytes = {}};
+    uint64_t variable = 0;
+    for (const auto& field : schema_->fields()) {
+      auto bits = FixedBits(*field->type());
+      if (!bits) ++variable;
+      group.column_bytes.push_back(bits ? (rows * *bits + 7) / 8 : 0);
+    }
+    for (int i = 0; i < schema_->num_fields(); ++i) {
+      if (FixedBits(*schema_->field(i)->type())) continue;
+      group.column_bytes[i] = stripe_bytes * kUsualCompression / variable + rows * 4;
+    }
+    return group;
+  }
+
+  std::unique_ptr<ORCFileReader> reader_;
+  std::shared_ptr<arrow::Schema> schema_;
+};
+
+}  // namespace
+
+arrow::Result<std::unique_ptr<TableFile>> OpenOrc(const ObjectAccess& access,
+                                                  FooterCache*) {
+  auto file = std::make_shared<ObjectFile>(access);
+  ARROW_RETURN_NOT_OK(ToArrow(file->PrefetchTail(kTailGuessBytes)));
+  ARROW_ASSIGN_OR_RAISE(auto reader, ORCFileReader::Open(file, access.memory_pool));
+  ARROW_ASSIGN_OR_RAISE(auto schema, reader->ReadSchema());
+  return std::make_unique<OrcFile>(std::move(reader), std::move(schema));
+}
+
+}  // namespace forebay::table

@@ -1,0 +1,181 @@
+// Parquet: row groups are the groups. Page checksums are verified.
+#include <arrow/util/key_value_metadata.h>
+#include <fmt/format.h>
+#include <parquet/arrow/reader.h>
+#include <parquet/arrow/schema.h>
+#include <parquet/file_reader.h>
+#include <parquet/metadata.h>
+#include <parquet/properties.h>
+
+#include <algorithm>
+
+#include "base/arrow_status.h"
+#include "base/size.h"
+#include "table/parquet_size.h"
+#include "table/table_file.h"
+
+namespace forebay::table {
+namespace {
+
+constexpr int64_t kFooterGuessBytes = 64 * kKiB;
+// Column chunks that together are larger are read through buffers while decoding.
+constexpr int64_t kPrefetchBytesMax = 64 * kMiB;
+constexpr int64_t kStreamBufferMin = 64 * kKiB;
+constexpr int64_t kStreamBufferMax = 4 * kMiB;
+constexpr int64_t kHoleBytes = 8 * kKiB;
+
+using Metadata = std::shared_ptr<parquet::FileMetaData>;
+
+struct ParquetFooter : Footer {
+  explicit ParquetFooter(Metadata m) : metadata(std::move(m)) {}
+  const Metadata metadata;
+};
+
+parquet::ReaderProperties ReaderProperties(const ObjectAccess& access) {
+  parquet::ReaderProperties properties(access.memory_pool);
+  properties.set_page_checksum_verification(true);
+  properties.set_footer_read_size(kFooterGuessBytes);
+  return properties;
+}
+
+parquet::ArrowReaderProperties ArrowProperties() {
+  parquet::ArrowReaderProperties properties(/*use_threads=*/false);
+  properties.set_pre_buffer(false);
+  return properties;
+}
+
+struct ReadPlan {
+  std::vector<int> groups;
+  std::vector<int> leaves;
+  int64_t compressed_bytes = 0;
+};
+
+class ParquetStream : public BatchStream {
+ public:
+  ParquetStream(std::unique_ptr<parquet::arrow::FileReader> file,
+                std::unique_ptr<arrow::RecordBatchReader> reader)
+      : file_(std::move(file)), reader_(std::move(reader)) {}
+  arrow::Result<std::shared_ptr<arrow::RecordBatch>> Next() override {
+    return reader_->Next();
+  }
+
+ private:
+  std::unique_ptr<parquet::arrow::FileReader> file_;
+  std::unique_ptr<arrow::RecordBatchReader> reader_;
+};
+
+class ParquetFile : public TableFile {
+ public:
+  ParquetFile(const ObjectAccess& access, Metadata metadata,
+              std::shared_ptr<ObjectFile> file)
+      : access_(access), metadata_(std::move(metadata)), file_(std::move(file)) {}
+
+  arrow::Status Init() {
+    return parquet::arrow::SchemaManifest::Make(metadata_->schema(),
+                                                metadata_->key_value_metadata(),
+                                                ArrowProperties(), &manifest_);
+  }
+
+  std::shared_ptr<arrow::Schema> schema() const override {
+    arrow::FieldVector fields;
+    for (const auto& field : manifest_.schema_fields) fields.push_back(field.field);
+    auto metadata = manifest_.schema_metadata;
+    return arrow::schema(std::move(fields), std::move(metadata));
+  }
+
+  arrow::Result<std::vector<GroupLayout>> Groups() override {
+    std::vector<GroupLayout> groups;
+    for (int i = 0; i < metadata_->num_row_groups(); ++i) {
+      ARROW_ASSIGN_OR_RAISE(auto group, MeasureRowGroup(*metadata_, manifest_, i));
+      groups.push_back(std::move(group));
+    }
+    return groups;
+  }
+
+  arrow::Result<std::unique_ptr<BatchStream>> Read(const GroupRead& read) override;
+
+ private:
+  arrow::Result<ReadPlan> Plan(const GroupRead& read) const;
+
+  const ObjectAccess access_;
+  const Metadata metadata_;
+  std::shared_ptr<ObjectFile> file_;
+  parquet::arrow::SchemaManifest manifest_;
+};
+
+void AddLeaves(const parquet::arrow::SchemaField& field, std::vector<int>* leaves) {
+  if (field.is_leaf()) leaves->push_back(field.column_index);
+  for (const auto& child : field.children) AddLeaves(child, leaves);
+}
+
+arrow::Result<ReadPlan> ParquetFile::Plan(const GroupRead& read) const {
+  ReadPlan plan;
+  auto count = static_cast<uint32_t>(metadata_->num_row_groups());
+  if (read.first_group > count || read.group_count > count - read.first_group) {
+    return arrow::Status::SerializationError(
+        "the file has fewer row groups than expected");
+  }
+  for (int field : read.fields)
+    AddLeaves(manifest_.schema_fields.at(field), &plan.leaves);
+  for (uint32_t i = 0; i < read.group_count; ++i) {
+    int group = static_cast<int>(read.first_group + i);
+    plan.groups.push_back(group);
+    auto row_group = metadata_->RowGroup(group);
+    for (int leaf : plan.leaves) {
+      plan.compressed_bytes += row_group->ColumnChunk(leaf)->total_compressed_size();
+    }
+  }
+  return plan;
+}
+
+arrow::Result<std::unique_ptr<BatchStream>> ParquetFile::Read(const GroupRead& read) {
+  ARROW_ASSIGN_OR_RAISE(ReadPlan plan, Plan(read));
+  auto properties = ReaderProperties(access_);
+  bool prefetch = plan.compressed_bytes <= kPrefetchBytesMax;
+  if (!prefetch) {
+    auto leaves = static_cast<int64_t>(std::max<size_t>(plan.leaves.size(), 1));
+    properties.enable_buffered_stream();
+    properties.set_buffer_size(
+        std::clamp(kPrefetchBytesMax / leaves, kStreamBufferMin, kStreamBufferMax));
+  }
+  auto raw = parquet::ParquetFileReader::Open(file_, properties, metadata_);
+  if (prefetch) {
+    ARROW_ASSIGN_OR_RAISE(auto ranges, raw->GetReadRanges(plan.groups, plan.leaves,
+                                                          kHoleBytes, kPrefetchBytesMax));
+    ARROW_RETURN_NOT_OK(ToArrow(file_->Prefetch(ranges)));
+  }
+  ARROW_ASSIGN_OR_RAISE(
+      auto file, parquet::arrow::FileReader::Make(access_.memory_pool, std::move(raw),
+                                                  ArrowProperties()));
+  file->set_batch_size(std::max<int64_t>(read.batch_rows, 1));
+  ARROW_ASSIGN_OR_RAISE(auto reader,
+                        file->GetRecordBatchReader(plan.groups, plan.leaves));
+  return std::make_unique<ParquetStream>(std::move(file), std::move(reader));
+}
+
+}  // namespace
+
+arrow::Result<std::unique_ptr<TableFile>> OpenParquet(const ObjectAccess& access,
+                                                      FooterCache* footers) {
+  auto file = std::make_shared<ObjectFile>(access);
+  Hash128 key = access.object.ContentHash(access.source->origin());
+  Metadata metadata;
+  if (footers != nullptr) {
+    auto cached = std::dynamic_pointer_cast<const ParquetFooter>(footers->Find(key));
+    if (cached != nullptr) metadata = cached->metadata;
+  }
+  if (metadata == nullptr) {
+    // Small files are then in memory as a whole, and are read with one request.
+    ARROW_RETURN_NOT_OK(ToArrow(file->PrefetchTail(kFooterGuessBytes)));
+    auto raw = parquet::ParquetFileReader::Open(file, ReaderProperties(access));
+    metadata = raw->metadata();
+    if (footers != nullptr) {
+      footers->Put(key, std::make_shared<ParquetFooter>(metadata), metadata->size());
+    }
+  }
+  auto parquet = std::make_unique<ParquetFile>(access, metadata, file);
+  ARROW_RETURN_NOT_OK(parquet->Init());
+  return parquet;
+}
+
+}  // namespace forebay::table

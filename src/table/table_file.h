@@ -1,0 +1,66 @@
+// One data file, whatever its format: its schema, its groups, and its rows.
+#pragma once
+
+#include <arrow/record_batch.h>
+#include <arrow/type.h>
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "base/status.h"
+#include "model/manifest.h"
+#include "table/footer_cache.h"
+#include "table/object_file.h"
+
+namespace forebay::table {
+
+// A row group, IPC batch or stripe. Sizes are of the decoded rows, estimated from the
+// footer alone and the same on every machine.
+struct GroupLayout {
+  uint64_t row_count = 0;
+  std::vector<uint64_t> column_bytes;
+};
+
+// Some columns of consecutive groups. Fields are ascending indices into schema().
+struct GroupRead {
+  uint32_t first_group = 0;
+  uint32_t group_count = 0;
+  std::vector<int> fields;
+  int64_t batch_rows = 0;  // wished for; a format may deliver more or less at a time
+};
+
+class BatchStream {
+ public:
+  virtual ~BatchStream() = default;
+  // nullptr after the last. Not validated yet: Arrow has only taken the bytes apart.
+  virtual arrow::Result<std::shared_ptr<arrow::RecordBatch>> Next() = 0;
+};
+
+class TableFile {
+ public:
+  virtual ~TableFile() = default;
+  virtual std::shared_ptr<arrow::Schema> schema() const = 0;
+  virtual arrow::Result<std::vector<GroupLayout>> Groups() = 0;
+  // The stream must not outlive the file. Reads the footer's promises, so a group that
+  // is not there is an error.
+  virtual arrow::Result<std::unique_ptr<BatchStream>> Read(const GroupRead& read) = 0;
+};
+
+// What a format's groups are called in messages: "row group", "batch", "stripe".
+std::string_view GroupName(model::FileFormat format);
+
+// Statuses name the file.
+Result<std::unique_ptr<TableFile>> OpenTableFile(model::FileFormat format,
+                                                 const ObjectAccess& access,
+                                                 FooterCache* footers);
+
+// One per format; what they throw and return is turned into ours by OpenTableFile.
+arrow::Result<std::unique_ptr<TableFile>> OpenParquet(const ObjectAccess& access,
+                                                      FooterCache* footers);
+arrow::Result<std::unique_ptr<TableFile>> OpenIpc(const ObjectAccess& access,
+                                                  FooterCache* footers);
+arrow::Result<std::unique_ptr<TableFile>> OpenOrc(const ObjectAccess& access,
+                                                  FooterCache* footers);
+
+}  // namespace forebay::table
