@@ -1,0 +1,53 @@
+#include "reader/row_address.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace forebay::reader {
+namespace {
+
+// Ranges that share a table entry are walked up to here, then searched by halves.
+constexpr uint32_t kWalkMax = 8;
+
+}  // namespace
+
+RowLocator::RowLocator(std::span<const model::RangeRecord> ranges) {
+  first_rows_.reserve(ranges.size() + 1);
+  uint64_t row = 0;
+  for (const model::RangeRecord& range : ranges) {
+    first_rows_.push_back(row);
+    row += range.row_count;
+  }
+  first_rows_.push_back(row);
+  // About four entries a range: with ranges of like size nearly every look-up ends at
+  // once.
+  uint64_t entries = std::bit_ceil(ranges.size() * 4 + 1);
+  while ((row >> shift_) >= entries) ++shift_;
+  starts_.resize((row >> shift_) + 2);
+  uint32_t range = 0;
+  for (uint64_t i = 0; i < starts_.size(); ++i) {
+    uint64_t first = i << shift_;
+    while (range + 1 < ranges.size() && first_rows_[range + 1] <= first) ++range;
+    starts_[i] = range;
+  }
+}
+
+RowAddress RowLocator::Locate(uint64_t row) const {
+  uint64_t entry = row >> shift_;
+  uint32_t range = starts_[entry];
+  if (starts_[entry + 1] - range > kWalkMax) {
+    auto begin = first_rows_.begin() + range + 1;
+    auto end = first_rows_.begin() + starts_[entry + 1] + 1;
+    range = static_cast<uint32_t>(std::upper_bound(begin, end, row) -
+                                  first_rows_.begin() - 1);
+  } else {
+    while (first_rows_[range + 1] <= row) ++range;
+  }
+  return {range, static_cast<uint32_t>(row - first_rows_[range])};
+}
+
+void RowLocator::Locate(std::span<const uint64_t> rows, std::span<RowAddress> out) const {
+  for (size_t i = 0; i < rows.size(); ++i) out[i] = Locate(rows[i]);
+}
+
+}  // namespace forebay::reader
