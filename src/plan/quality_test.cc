@@ -76,19 +76,27 @@ TEST(PermutationQuality, EveryPermutationOfFourIsAsLikely) {
   EXPECT_LT(UniformSigmas(counts), kSigmas);
 }
 
+// How often two different values fall into buckets i and j of 8.
+double PairsExpected(uint64_t size, uint64_t i, uint64_t j) {
+  auto members = [size](uint64_t k) {
+    return static_cast<double>(((k + 1) * size + 7) / 8 - (k * size + 7) / 8);
+  };
+  double n = static_cast<double>(size);
+  return kSeeds * members(i) * (members(j) - (i == j ? 1 : 0)) / (n * (n - 1));
+}
+
 // Pairs that share a half of the network's input are where a short network shows.
 TEST(PermutationQuality, PairsAreIndependent) {
   for (uint64_t size :
        {uint64_t{300}, uint64_t{4099}, uint64_t{32'768}, uint64_t{1} << 30}) {
     uint64_t b = Permutation({.size = size}).network().b;
     for (uint64_t other : {uint64_t{1}, b, b + 1}) {
-      std::vector<double> counts(64);
+      std::vector<double> counts(64), expected(64);
+      for (uint64_t i = 0; i < 64; ++i) expected[i] = PairsExpected(size, i / 8, i % 8);
       ForEachSeed(size, [&](const Permutation& p) {
         ++counts[p.Forward(0) * 8 / size * 8 + p.Forward(other) * 8 / size];
       });
-      // At size 300 drawing without replacement takes about 3 % off the diagonal; the
-      // test has room for that.
-      EXPECT_LT(UniformSigmas(counts), kSigmas) << size << " 0 and " << other;
+      EXPECT_LT(ChiSquareSigmas(counts, expected), kSigmas) << size << " 0 and " << other;
     }
   }
 }

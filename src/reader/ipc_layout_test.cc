@@ -1,0 +1,167 @@
+#include "reader/ipc_layout.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <random>
+#include <sstream>
+
+#include "reader/column_text.h"
+#include "reader/random_chunk.h"
+
+namespace forebay::reader {
+namespace {
+
+const std::string kData = std::string(FOREBAY_ROOT) + "/tests/data/chunks/";
+
+std::string ReadFile(const std::string& name) {
+  std::ifstream in(kData + name, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+model::Field F(std::string format, std::vector<model::Field> children = {}) {
+  return MakeField("x", std::move(format), std::move(children));
+}
+
+// The columns of tests/data/chunks/make.py.
+std::vector<model::Field> Fields() {
+  return {F("n"),
+          F("b"),
+          F("c"),
+          F("S"),
+          F("e"),
+          F("f"),
+          F("l"),
+          F("g"),
+          F("u"),
+          F("Z"),
+          F("w:3"),
+          F("d:20,2"),
+          F("tsu:"),
+          F("tdD"),
+          F("+l", {F("i")}),
+          F("+L", {F("u")}),
+          F("+w:2", {F("f")}),
+          F("+s", {F("l"), F("u")}),
+          F("+m", {F("+s", {F("u"), F("i")})}),
+          F("+l", {F("+l", {F("b")})})};
+}
+
+std::vector<const model::Field*> Pointers(const std::vector<model::Field>& fields) {
+  std::vector<const model::Field*> pointers;
+  for (const model::Field& field : fields) pointers.push_back(&field);
+  return pointers;
+}
+
+// The bytes in memory of their own size, so that a sanitizer sees every step outside.
+struct Exact {
+  explicit Exact(std::string_view from) : size(from.size()), bytes(new char[size]) {
+    std::memcpy(bytes.get(), from.data(), size);
+  }
+  std::string_view view() const { return {bytes.get(), size}; }
+  size_t size;
+  std::unique_ptr<char[]> bytes;
+};
+
+TEST(ParseChunk, FindsEveryValueOfAFileThatPyarrowWrote) {
+  std::vector<model::Field> fields = Fields();
+  Exact file(ReadFile("types.arrow"));
+  auto columns = ParseChunk(file.view(), Pointers(fields), 5);
+  ASSERT_TRUE(columns.ok()) << columns.status();
+  ASSERT_EQ(columns->size(), fields.size());
+  std::istringstream expected(ReadFile("types.txt"));
+  for (size_t i = 0; i < fields.size(); ++i) {
+    std::string line;
+    std::getline(expected, line);
+    Column column = SliceChunk(fields[i], (*columns)[i], 0, 5, nullptr);
+    EXPECT_EQ(ColumnText(column), line) << fields[i].format;
+    EXPECT_EQ(reinterpret_cast<uintptr_t>((*columns)[i].values) % 8, 0U);
+  }
+}
+
+TEST(ParseChunk, ReadsAChunkWithoutRows) {
+  std::vector<model::Field> fields = Fields();
+  Exact file(ReadFile("empty.arrow"));
+  auto columns = ParseChunk(file.view(), Pointers(fields), 0);
+  ASSERT_TRUE(columns.ok()) << columns.status();
+  for (const ChunkColumn& column : *columns) EXPECT_EQ(column.length, 0U);
+}
+
+TEST(ParseChunk, RefusesAnotherSchemaOrRowCount) {
+  std::vector<model::Field> fields = Fields();
+  Exact file(ReadFile("types.arrow"));
+  auto code = [&](const std::vector<model::Field>& with, uint64_t rows) {
+    return ParseChunk(file.view(), Pointers(with), rows).status().code();
+  };
+  EXPECT_EQ(code(fields, 6), StatusCode::kCorrupt);
+  fields.push_back(F("l"));
+  EXPECT_EQ(code(fields, 5), StatusCode::kCorrupt);
+  fields.resize(fields.size() - 2);
+  EXPECT_EQ(code(fields, 5), StatusCode::kCorrupt);
+  fields = Fields();
+  fields[6] = F("w:4000");
+  EXPECT_EQ(code(fields, 5), StatusCode::kCorrupt);
+}
+
+TEST(ParseChunk, RefusesEveryTruncation) {
+  std::vector<model::Field> fields = Fields();
+  std::string whole = ReadFile("types.arrow");
+  for (size_t size = 0; size < whole.size(); ++size) {
+    Exact part(std::string_view(whole).substr(0, size));
+    Status status = ParseChunk(part.view(), Pointers(fields), 5).status();
+    ASSERT_EQ(status.code(), StatusCode::kCorrupt) << size;
+  }
+}
+
+// Whatever the metadata says: columns that stay inside the bytes, or kCorrupt.
+TEST(ParseChunk, StaysInsideTheBytesWhateverTheMetadataSays) {
+  std::vector<model::Field> fields = Fields();
+  std::string whole = ReadFile("types.arrow");
+  constexpr uint64_t kSeed = 41;
+  std::mt19937_64 random(kSeed);
+  int refused = 0;
+  for (int i = 0; i < 60'000; ++i) {
+    Exact file(whole);
+    for (uint64_t k = 0, n = random() % 3 + 1; k < n; ++k) {
+      uint64_t at = random() % file.size;
+      constexpr uint8_t kBytes[] = {0, 1, 0x7F, 0x80, 0xFF};
+      file.bytes[at] = static_cast<char>(kBytes[random() % 5]);
+    }
+    auto columns = ParseChunk(file.view(), Pointers(fields), 5);
+    if (!columns.ok()) {
+      ++refused;
+      ASSERT_EQ(columns.status().code(), StatusCode::kCorrupt) << "seed " << kSeed;
+      continue;
+    }
+    for (size_t c = 0; c < fields.size(); ++c) {
+      const ChunkColumn& column = (*columns)[c];
+      if (column.values == nullptr) continue;
+      auto* begin = reinterpret_cast<const uint8_t*>(file.bytes.get());
+      ASSERT_GE(column.values, begin);
+      ASSERT_LE(column.values + column.values_size, begin + file.size);
+    }
+  }
+  EXPECT_GT(refused, 1000);
+}
+
+TEST(LayoutOf, KnowsWidths) {
+  EXPECT_EQ(*LayoutOf(F("tsn:Europe/Berlin")), (TypeLayout{Layout::kFixed, 8}));
+  EXPECT_EQ(*LayoutOf(F("d:5,2,32")), (TypeLayout{Layout::kFixed, 4}));
+  EXPECT_EQ(*LayoutOf(F("w:12")), (TypeLayout{Layout::kFixed, 12}));
+  EXPECT_EQ(*LayoutOf(F("+w:7", {F("b")})), (TypeLayout{Layout::kFixedList, 7}));
+}
+
+TEST(LayoutOf, RefusesWhatIsNoType) {
+  for (const char* format :
+       {"", "q", "w:", "w:-1", "w:x", "w:99999999999", "d:1", "+w:", "l:"}) {
+    EXPECT_EQ(LayoutOf(F(format)).status().code(), StatusCode::kInvalid) << format;
+  }
+  EXPECT_EQ(LayoutOf(F("+l")).status().code(), StatusCode::kInvalid);
+  EXPECT_EQ(LayoutOf(F("l", {F("l")})).status().code(), StatusCode::kInvalid);
+  EXPECT_EQ(LayoutOf(F("vu")).status().code(), StatusCode::kUnsupported);
+}
+
+}  // namespace
+}  // namespace forebay::reader
