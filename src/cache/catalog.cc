@@ -5,23 +5,14 @@
 #include "base/mapping.h"
 #include "base/uri.h"
 #include "source/identity.h"
-#include "table/table.h"
+#include "table/listing.h"
+#include "table/plan_table.h"
 
 namespace forebay::cache {
 namespace {
 
 // Versions kept in memory though nobody reads them; they are also in the store.
 constexpr size_t kIdleVersionsMax = 64;
-
-// A listing none of whose objects is so young that a second write could go unnoticed.
-Result<table::Listing> SettledListing(source::Source& source, const std::string& uri,
-                                      Deadline deadline) {
-  for (;;) {
-    FB_ASSIGN_OR_RETURN(table::Listing listing, table::ListTable(source, uri, deadline));
-    if (source::IsSettled(listing.objects, Clock::Real())) return listing;
-    FB_RETURN_NOT_OK(source::WaitUntilSettled(listing.objects, Clock::Real(), deadline));
-  }
-}
 
 }  // namespace
 
@@ -37,7 +28,8 @@ Result<std::shared_ptr<const Version>> Catalog::Open(const std::string& uri,
                                                      const source::Options& options,
                                                      Deadline deadline) {
   FB_ASSIGN_OR_RETURN(auto source, SourceFor(uri, options));
-  FB_ASSIGN_OR_RETURN(table::Listing listing, SettledListing(*source, uri, deadline));
+  FB_ASSIGN_OR_RETURN(table::Listing listing, table::ListTable(*source, uri, deadline));
+  FB_RETURN_NOT_OK(source::WaitUntilSettled(listing.objects, Clock::Real(), deadline));
   auto slot = SlotFor(listing.version, options);
   std::lock_guard lock(slot->mutex);
   if (slot->version != nullptr) return slot->version;
@@ -87,6 +79,15 @@ Result<std::shared_ptr<source::Source>> Catalog::SourceFor(
     FB_ASSIGN_OR_RETURN(source, source::OpenSource(uri, options));
   }
   return source;
+}
+
+uint64_t Catalog::SourceBytes() const {
+  std::lock_guard lock(mutex_);
+  uint64_t bytes = 0;
+  for (const auto& [key, source] : sources_) {
+    if (source != nullptr) bytes += source->stats().bytes;
+  }
+  return bytes;
 }
 
 std::shared_ptr<Catalog::Slot> Catalog::SlotFor(const Hash128& version,

@@ -2,6 +2,8 @@
 // the versions it has seen. Thread-safe.
 #pragma once
 
+#include <arrow/memory_pool.h>
+
 #include <map>
 #include <memory>
 #include <mutex>
@@ -11,7 +13,6 @@
 #include "base/status.h"
 #include "base/thread_pool.h"
 #include "cache/version.h"
-#include "table/memory_pool.h"
 
 namespace forebay::cache {
 
@@ -30,6 +31,8 @@ class Catalog {
   Result<std::shared_ptr<const Version>> Adopt(const std::string& uri,
                                                const source::Options& options,
                                                std::string manifest_bytes);
+  // Bytes that came from all sources so far.
+  uint64_t SourceBytes() const;
 
  private:
   struct Slot;  // one per (version, options); its mutex is the single flight
@@ -45,7 +48,7 @@ class Catalog {
   storage::Store* store_;
   ThreadPool* pool_;
   arrow::MemoryPool* memory_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::map<std::string, std::shared_ptr<source::Source>> sources_;
   std::map<std::pair<Hash128, source::Options>, std::shared_ptr<Slot>> slots_;
 };

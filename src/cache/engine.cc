@@ -72,12 +72,13 @@ Status Collect(const View& view, const UnitInFlight& flight, Deadline deadline,
 
 Engine::Engine(std::unique_ptr<storage::Store> store, const Options& options)
     : store_(std::move(store)),
-      memory_(arrow::default_memory_pool(), options.fill_memory_bytes),
+      memory_(static_cast<int64_t>(options.fill_memory_bytes)),
       read_pool_(options.read_threads),
       catalog_(store_.get(), &read_pool_, &memory_),
       fills_({.store = store_.get(),
               .memory = &memory_,
               .read_pool = &read_pool_,
+              .footers = &footers_,
               .thread_count = FillThreads(options.fill_threads)}) {}
 
 Coverage Engine::Covered(const View& view) const {

@@ -9,7 +9,8 @@
 #include "base/thread_pool.h"
 #include "cache/catalog.h"
 #include "cache/fill_queue.h"
-#include "table/memory_pool.h"
+#include "table/capped_memory_pool.h"
+#include "table/footer_cache.h"
 
 namespace forebay::cache {
 
@@ -42,7 +43,9 @@ class Engine {
   Catalog& catalog() { return catalog_; }
   storage::Store& store() { return *store_; }
   FillQueue& fills() { return fills_; }
-  uint64_t memory_peak_bytes() const { return memory_.max_memory(); }
+  uint64_t memory_peak_bytes() const {
+    return static_cast<uint64_t>(memory_.max_memory());
+  }
 
   Coverage Covered(const View& view) const;
 
@@ -54,6 +57,7 @@ class Engine {
  private:
   std::unique_ptr<storage::Store> store_;
   table::CappedMemoryPool memory_;
+  table::FooterCache footers_;
   ThreadPool read_pool_;
   Catalog catalog_;
   FillQueue fills_;

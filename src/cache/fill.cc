@@ -1,12 +1,18 @@
 #include "cache/fill.h"
 
+#include <arrow/util/byte_size.h>
+
 #include <algorithm>
 
 #include "base/arrow_status.h"
-#include "table/table.h"
+#include "table/encode_chunk.h"
+#include "table/unit_reader.h"
 
 namespace forebay::cache {
 namespace {
+
+// Of a chunk's IPC messages, generously; only a hint for making room.
+constexpr uint64_t kMetadataBytes = 16 * 1024;
 
 model::Projection NeededColumns(const FillRequest& request) {
   model::Projection columns;
@@ -35,7 +41,8 @@ Result<std::shared_ptr<arrow::RecordBatch>> SelectGroup(
 
 Result<storage::Chunk> Publish(storage::Store* store, const Hash128& key,
                                const arrow::RecordBatch& batch) {
-  auto estimate = static_cast<uint64_t>(table::EncodedSize(batch));
+  FB_ASSIGN_OR_RETURN(int64_t bytes, FromArrow(arrow::util::ReferencedBufferSize(batch)));
+  uint64_t estimate = static_cast<uint64_t>(bytes) + kMetadataBytes;
   FB_ASSIGN_OR_RETURN(auto writer,
                       store->Create(key, model::ChunkKind::kTable, estimate));
   FB_RETURN_NOT_OK(table::EncodeChunk(
@@ -49,8 +56,10 @@ Status Fill(const FillRequest& request, const FillContext& context) {
   const model::Manifest& manifest = request.view.manifest();
   const model::UnitRecord& unit = manifest.units()[request.unit];
   model::Projection columns = NeededColumns(request);
-  table::DecodeOptions options{
-      .memory_pool = context.memory, .pool = context.pool, .deadline = context.deadline};
+  table::DecodeOptions options{.memory_pool = context.memory,
+                               .pool = context.pool,
+                               .deadline = context.deadline,
+                               .footers = context.footers};
   FB_ASSIGN_OR_RETURN(auto reader, table::OpenUnit(request.view.version->source,
                                                    request.view.version->manifest,
                                                    request.unit, columns, options));

@@ -1,13 +1,16 @@
 // One fill: decodes a unit once and publishes the chunks that are missing.
 #pragma once
 
+#include <arrow/memory_pool.h>
+
 #include <functional>
 #include <vector>
 
 #include "base/clock.h"
 #include "base/status.h"
+#include "base/thread_pool.h"
 #include "cache/version.h"
-#include "table/memory_pool.h"
+#include "table/footer_cache.h"
 
 namespace forebay::cache {
 
@@ -26,6 +29,7 @@ struct FillContext {
   storage::Store* store = nullptr;
   arrow::MemoryPool* memory = nullptr;
   ThreadPool* pool = nullptr;
+  table::FooterCache* footers = nullptr;
   Deadline deadline = Deadline::Never();
   // Called for each chunk as soon as it is published.
   std::function<void(const FillChunk&, const storage::Chunk&)> on_chunk;

@@ -185,6 +185,7 @@ Status FillQueue::RunJob(Job& job, std::unique_lock<std::mutex>& lock) {
   FillContext context{.store = options_.store,
                       .memory = options_.memory,
                       .pool = options_.read_pool,
+                      .footers = options_.footers,
                       .deadline = Deadline::After(options_.unit_timeout),
                       .on_chunk = {}};
   context.on_chunk = [this](const FillChunk& chunk, const storage::Chunk& stored) {

@@ -37,6 +37,7 @@ class FillQueue {
     storage::Store* store = nullptr;
     arrow::MemoryPool* memory = nullptr;
     ThreadPool* read_pool = nullptr;
+    table::FooterCache* footers = nullptr;
     size_t thread_count = 2;
     milliseconds unit_timeout = std::chrono::minutes(15);
   };

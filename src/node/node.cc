@@ -19,10 +19,10 @@ constexpr milliseconds kTick = milliseconds(200);
 nlohmann::json DescribeTiers(const storage::StoreStats& stats) {
   auto tiers = nlohmann::json::array();
   for (const auto& tier : stats.tiers) {
-    tiers.push_back({{"medium", model::MediumName(tier.medium)},
-                     {"path", tier.path},
+    tiers.push_back({{"medium", model::MediumName(tier.spec.medium)},
+                     {"path", tier.spec.path},
                      {"used_bytes", tier.used_bytes},
-                     {"quota_bytes", tier.quota_bytes},
+                     {"quota_bytes", tier.spec.quota_bytes},
                      {"chunks", tier.chunk_count},
                      {"evictions", tier.evictions}});
   }
@@ -38,9 +38,7 @@ Result<std::unique_ptr<Node>> Node::Start(Options options) {
   auto node = std::unique_ptr<Node>(new Node(std::move(options)));
   FB_RETURN_NOT_OK(node->ListenOrYield());
   storage::StoreOptions store;
-  for (const model::TierSpec& tier : node->options_.store) {
-    store.tiers.push_back({.spec = tier});
-  }
+  store.tiers = storage::TiersOf(node->options_.store);
   store.on_evict = [raw = node.get()](const Hash128& key) { raw->OnEvicted(key); };
   FB_ASSIGN_OR_RETURN(auto opened, storage::Store::Open(std::move(store)));
   node->engine_ =

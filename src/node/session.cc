@@ -179,13 +179,13 @@ Status Session::On(const wire::GetChunks& get) {
     bool waits =
         futures[i].wait_for(std::chrono::seconds(0)) != std::future_status::ready;
     if (!ready.empty() && (waits || ready.size() == wire::kMessageFdsMax)) {
-      FB_RETURN_NOT_OK(HandOver(get.view, view, ready));
+      FB_RETURN_NOT_OK(HandOver(get.view, ready));
       ready.clear();
     }
     FB_ASSIGN_OR_RETURN(storage::Chunk chunk, Await(futures[i], deadline));
     ready.emplace_back(get.refs[i], std::move(chunk));
   }
-  return HandOver(get.view, view, ready);
+  return HandOver(get.view, ready);
 }
 
 Result<storage::Chunk> Session::Await(const cache::ChunkFuture& future,
@@ -209,7 +209,7 @@ Result<storage::Chunk> Session::Await(const cache::ChunkFuture& future,
 }
 
 Status Session::HandOver(
-    uint32_t view_id, const cache::View& view,
+    uint32_t view_id,
     const std::vector<std::pair<model::ChunkRef, storage::Chunk>>& chunks) {
   wire::Chunks message{.view = view_id, .chunks = {}};
   std::vector<int> fds;

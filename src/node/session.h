@@ -71,7 +71,7 @@ class Session {
   Status CheckRefs(const cache::View& view,
                    const std::vector<model::ChunkRef>& refs) const;
   Result<storage::Chunk> Await(const cache::ChunkFuture& future, Deadline deadline);
-  Status HandOver(uint32_t view_id, const cache::View& view,
+  Status HandOver(uint32_t view_id,
                   const std::vector<std::pair<model::ChunkRef, storage::Chunk>>& chunks);
   void FlushEvicted();
 
