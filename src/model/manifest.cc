@@ -214,6 +214,7 @@ void ManifestBuilder::AddUnit(const Unit& unit) {
                        .group_count = piece.group_count,
                        .reserved = 0});
   }
+  content.Update(unit.context);
   record.content = content.Digest();
   record.first_range = static_cast<uint32_t>(ranges_.size());
   record.range_count = static_cast<uint32_t>(unit.range_rows.size());

@@ -127,6 +127,9 @@ class ManifestBuilder {
     std::vector<Piece> pieces;
     std::vector<uint32_t> range_rows;  // add up to the pieces' rows
     std::vector<uint32_t> wide_columns;
+    // What the rows depend on besides the objects (values in folder names): part of the
+    // unit's content hash.
+    std::string context;
   };
 
   explicit ManifestBuilder(Options options);

@@ -1,0 +1,151 @@
+#include "table/plan_table.h"
+
+#include <arrow/api.h>
+#include <fmt/format.h>
+
+#include <unordered_map>
+
+#include "base/arrow_status.h"
+#include "base/bytes.h"
+#include "table/arrow_schema.h"
+#include "table/decode_error.h"
+#include "table/partition_keys.h"
+#include "table/range_cuts.h"
+#include "table/schema_merge.h"
+#include "table/table_file.h"
+
+namespace forebay::table {
+namespace {
+
+struct FileLayout {
+  std::shared_ptr<arrow::Schema> schema;
+  std::vector<GroupLayout> groups;
+};
+
+Result<FileLayout> Inspect(const ObjectAccess& access, model::FileFormat format) {
+  if (access.deadline.passed()) {
+    return Status::Deadline(
+        fmt::format("time was up before {} was read", access.object.uri));
+  }
+  FB_ASSIGN_OR_RETURN(auto file, OpenTableFile(format, access, nullptr));
+  auto groups = Decoded(Guard([&] { return file->Groups(); }));
+  if (!groups.ok()) return groups.status().WithContext(access.object.uri + ", footer");
+  return FileLayout{file->schema(), *std::move(groups)};
+}
+
+Status InspectAll(const std::shared_ptr<source::Source>& source, const Listing& listing,
+                  const PlanOptions& options, std::vector<FileLayout>* layouts) {
+  auto* memory = options.memory_pool ? options.memory_pool : arrow::default_memory_pool();
+  layouts->resize(listing.objects.size());
+  auto inspect = [&](size_t i) -> Status {
+    ObjectAccess access{.source = source,
+                        .object = listing.objects[i],
+                        .memory_pool = memory,
+                        .pool = nullptr,
+                        .deadline = options.deadline};
+    FB_ASSIGN_OR_RETURN((*layouts)[i], Inspect(access, listing.format));
+    return Status::OK();
+  };
+  if (options.pool != nullptr) {
+    return ParallelFor(*options.pool, listing.objects.size(), inspect);
+  }
+  for (size_t i = 0; i < listing.objects.size(); ++i) FB_RETURN_NOT_OK(inspect(i));
+  return Status::OK();
+}
+
+Result<std::shared_ptr<arrow::Schema>> MergeSchemas(const Listing& listing,
+                                                    std::vector<FileLayout>& layouts) {
+  SchemaMerge merge;
+  for (size_t i = 0; i < layouts.size(); ++i) {
+    // Ten thousand equal schemas are kept once.
+    bool same = i > 0 && layouts[i].schema->Equals(*layouts[i - 1].schema, false);
+    if (same) layouts[i].schema = layouts[i - 1].schema;
+    FB_RETURN_NOT_OK(merge.Add(*layouts[i].schema, listing.objects[i].uri));
+  }
+  return merge.Finish();
+}
+
+// A column that the files have too keeps their type and place, with the folder's value.
+void AppendPartitions(const Listing& listing, model::Schema* schema) {
+  for (const PartitionColumn& column : listing.partitions) {
+    if (schema->Find(column.name)) continue;
+    model::Field field;
+    field.name = column.name;
+    field.format = column.format;
+    schema->fields.push_back(std::move(field));
+  }
+  PutPartitionKeys(listing, schema);
+}
+
+// Column sizes by the table's columns instead of the file's.
+std::vector<GroupLayout> ByTableColumn(const FileLayout& layout,
+                                       const model::Schema& schema) {
+  std::unordered_map<std::string_view, size_t> index;
+  for (size_t i = 0; i < schema.fields.size(); ++i) index[schema.fields[i].name] = i;
+  std::vector<size_t> place;
+  for (const auto& field : layout.schema->fields()) {
+    place.push_back(index.at(field->name()));
+  }
+  std::vector<GroupLayout> out;
+  for (const GroupLayout& group : layout.groups) {
+    GroupLayout mapped{.row_count = group.row_count, .column_bytes = {}};
+    mapped.column_bytes.resize(schema.fields.size());
+    for (size_t i = 0; i < place.size(); ++i) {
+      mapped.column_bytes[place[i]] = group.column_bytes[i];
+    }
+    out.push_back(std::move(mapped));
+  }
+  return out;
+}
+
+std::string UnitContext(const Listing& listing,
+                        const model::ManifestBuilder::Unit& unit) {
+  Encoder out;
+  for (const PartitionColumn& column : listing.partitions) {
+    out.PutString(column.name);
+    for (const auto& piece : unit.pieces) {
+      const auto& value = column.values[piece.object];
+      out.Put<uint8_t>(value.has_value() ? 1 : 0);
+      out.PutString(value.value_or(""));
+    }
+  }
+  return out.Take();
+}
+
+Status AddUnits(const Listing& listing, const std::vector<FileLayout>& layouts,
+                const PlanOptions& options, const model::Schema& schema,
+                model::ManifestBuilder* builder) {
+  std::vector<CutFile> files;
+  for (size_t i = 0; i < layouts.size(); ++i) {
+    files.push_back({listing.objects[i].uri, ByTableColumn(layouts[i], schema)});
+    uint64_t rows = 0;
+    for (const GroupLayout& group : layouts[i].groups) rows += group.row_count;
+    builder->AddObject(listing.objects[i], rows);
+  }
+  FB_ASSIGN_OR_RETURN(auto units, CutUnits(files, {.range_bytes = options.range_bytes,
+                                                   .wide_bytes = options.wide_bytes}));
+  for (auto& unit : units) {
+    unit.context = UnitContext(listing, unit);
+    builder->AddUnit(unit);
+  }
+  return Status::OK();
+}
+
+}  // namespace
+
+Result<std::string> PlanTable(std::shared_ptr<source::Source> source,
+                              const Listing& listing, const PlanOptions& options) {
+  std::vector<FileLayout> layouts;
+  FB_RETURN_NOT_OK(InspectAll(source, listing, options, &layouts));
+  FB_ASSIGN_OR_RETURN(auto merged, MergeSchemas(listing, layouts));
+  FB_ASSIGN_OR_RETURN(model::Schema schema, FromArrowSchema(*merged));
+  AppendPartitions(listing, &schema);
+  model::ManifestBuilder builder({.version = listing.version,
+                                  .format = listing.format,
+                                  .origin = listing.origin,
+                                  .schema = schema});
+  FB_RETURN_NOT_OK(AddUnits(listing, layouts, options, schema, &builder));
+  return builder.Finish();
+}
+
+}  // namespace forebay::table
