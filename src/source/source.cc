@@ -3,7 +3,9 @@
 #include <string_view>
 
 #include "base/uri.h"
+#include "source/arrow_source.h"
 #include "source/file_source.h"
+#include "source/hdfs_source.h"
 #include "source/http_source.h"
 #include "source/s3_source.h"
 
@@ -22,8 +24,16 @@ struct Scheme {
 };
 
 constexpr Scheme kSchemes[] = {
-    {"file", OpenFile},     {"http", HttpSource::Make}, {"https", HttpSource::Make},
-    {"s3", S3Source::Make}, {"s3a", S3Source::Make},    {"oss", S3Source::Make},
+    {"file", OpenFile},
+    {"http", HttpSource::Make},
+    {"https", HttpSource::Make},
+    {"s3", S3Source::Make},
+    {"s3a", S3Source::Make},
+    {"oss", S3Source::Make},
+    {"hdfs", HdfsSource::Make},
+    {"gs", ArrowSource::MakeGcs},
+    {"abfs", ArrowSource::MakeAzure},
+    {"abfss", ArrowSource::MakeAzure},
 };
 
 std::string SchemeNames() {
