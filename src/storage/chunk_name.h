@@ -14,8 +14,8 @@
 namespace forebay::storage {
 
 struct ChunkName {
-  Hash128 key;
-  Hash128 checksum;  // XXH3-128 of every byte, seeded with ChecksumSeed(key)
+  Hash128 key{};
+  Hash128 checksum{};  // XXH3-128 of every byte, seeded with ChecksumSeed(key)
   uint64_t size = 0;
   model::ChunkKind kind = model::ChunkKind::kTable;
 

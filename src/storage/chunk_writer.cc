@@ -47,8 +47,9 @@ Status ChunkWriter::Start(uint64_t reserve_bytes) {
 Status ChunkWriter::Append(const void* data, size_t size) {
   if (!draft_) return Status::Invalid("a committed chunk cannot be appended to");
   hasher_.Update(data, size);
-  if (buffer_.size() + size > kBufferBytes) FB_RETURN_NOT_OK(FlushBuffer());
-  if (size > kBufferBytes / 2) return Write(data, size);
+  bool large = size > kBufferBytes / 2;
+  if (large || buffer_.size() + size > kBufferBytes) FB_RETURN_NOT_OK(FlushBuffer());
+  if (large) return Write(data, size);
   if (buffer_.capacity() == 0) buffer_.reserve(kBufferBytes);
   const char* bytes = static_cast<const char*>(data);
   buffer_.insert(buffer_.end(), bytes, bytes + size);
