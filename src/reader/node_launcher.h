@@ -2,6 +2,7 @@
 // many processes race to start it.
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "base/clock.h"
@@ -15,6 +16,9 @@ struct NodeOptions {
   std::string socket;       // a node to use and no other; empty: FOREBAY_NODE, else found
   std::string node_binary;  // forebay-node; empty: looked for beside this program
   milliseconds idle_timeout = std::chrono::minutes(10);
+  // Asked several times a second while waiting for an answer; true gives up with
+  // kCancelled. So a person can end a long wait without a thread of ours.
+  std::function<bool()> interrupted;
 };
 
 // The store spec that `options` means, canonical.

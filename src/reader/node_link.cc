@@ -3,10 +3,14 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <fstream>
 
 namespace forebay::reader {
 namespace {
+
+// How long a wait goes on before the caller is asked whether it still wants the answer.
+constexpr milliseconds kPatience = milliseconds(50);
 
 std::string ProgramName() {
   std::ifstream file("/proc/self/comm");
@@ -58,10 +62,21 @@ Result<uint64_t> NodeLink::Send(wire::Message message, const std::vector<int>& f
   return request;
 }
 
+Result<wire::Packet> NodeLink::ReceivePacket(Deadline deadline) {
+  if (!options_.interrupted) return channel_->Receive(deadline);
+  for (;;) {
+    if (options_.interrupted()) return Status::Cancelled("the wait was interrupted");
+    Deadline pause = Deadline::After(std::min(kPatience, deadline.Remaining()));
+    auto packet = channel_->Receive(pause);
+    bool quiet = !packet.ok() && packet.status().code() == StatusCode::kDeadline;
+    if (!quiet || deadline.passed()) return packet;
+  }
+}
+
 Result<Answer> NodeLink::Receive(uint64_t request, Deadline deadline) {
   for (;;) {
     if (!channel_) return Status::Unavailable("the node has gone");
-    auto packet = channel_->Receive(deadline);
+    auto packet = ReceivePacket(deadline);
     // After a deadline the answer may still come: the connection is of no more use.
     if (!packet.ok()) return Lost(packet.status());
     auto envelope = wire::Decode(packet->bytes);

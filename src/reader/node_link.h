@@ -43,6 +43,7 @@ class NodeLink {
   const wire::Welcome& node() const { return node_; }
 
  private:
+  Result<wire::Packet> ReceivePacket(Deadline deadline);
   Status OnEvent(wire::Envelope envelope);
   Status Lost(Status status);
 

@@ -136,8 +136,9 @@ Status RemoteTable::WithNode(View& view, Deadline deadline,
     if (status.ok()) status = attempt();
     if (status.ok()) return status;
     bool gone = status.code() == StatusCode::kUnavailable && !link_.connected();
-    bool again =
-        gone || (status.code() == StatusCode::kCancelled && ++cancelled <= kCancelledMax);
+    // An interrupted wait loses the connection; a chunk that was evicted does not.
+    bool evicted = status.code() == StatusCode::kCancelled && link_.connected();
+    bool again = gone || (evicted && ++cancelled <= kCancelledMax);
     if (!again || deadline.passed()) return status;
     std::this_thread::sleep_for(kRetryPause);
   }
