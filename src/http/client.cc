@@ -16,7 +16,9 @@ namespace {
 
 constexpr long kRedirectsMax = 5;
 constexpr long kBufferBytes = 512 * kKiB;
-constexpr long kStallBytesPerSecond = 64;
+// Less than this for so long is a dead connection too, though something arrives.
+constexpr long kDripBytesPerSecond = 1024;
+constexpr long kDripSeconds = 30;
 constexpr size_t kIdleHandlesMax = 64;
 constexpr size_t kHeaderBytesMax = 256 * kKiB;
 
@@ -56,9 +58,26 @@ HeaderList MakeHeaders(const Request& request) {
 struct Transfer {
   const BodySink& sink;
   Response response;
+  std::chrono::seconds stall_timeout;
   size_t header_bytes = 0;
-  Status sink_status;
+  Status sink_status{};
+  curl_off_t arrived = 0;
+  TimePoint arrived_at = std::chrono::steady_clock::now();
+  bool stalled = false;
 };
+
+// Called about once a second, and more often while bytes arrive. curl's own low-speed
+// limit looks back over several seconds, so it notices a stall in a fast transfer late.
+int OnProgress(void* user, curl_off_t, curl_off_t arrived, curl_off_t, curl_off_t) {
+  auto* transfer = static_cast<Transfer*>(user);
+  auto now = std::chrono::steady_clock::now();
+  if (arrived != transfer->arrived) {
+    transfer->arrived = arrived;
+    transfer->arrived_at = now;
+  }
+  transfer->stalled = now - transfer->arrived_at >= transfer->stall_timeout;
+  return transfer->stalled ? 1 : 0;
+}
 
 std::string_view Trim(std::string_view s) {
   while (!s.empty() && (s.front() == ' ' || s.front() == '\t')) s.remove_prefix(1);
@@ -78,6 +97,7 @@ void StartHead(std::string_view line, Response* response) {
 size_t OnHeader(char* data, size_t, size_t size, void* user) {
   auto* transfer = static_cast<Transfer*>(user);
   transfer->header_bytes += size;
+  transfer->arrived_at = std::chrono::steady_clock::now();
   if (transfer->header_bytes > kHeaderBytesMax) return 0;
   std::string_view line = Trim({data, size});
   size_t colon = line.find(':');
@@ -118,6 +138,27 @@ void SetRequest(CURL* curl, const Request& request) {
   curl_easy_setopt(curl, CURLOPT_BUFFERSIZE, kBufferBytes);
   if (request.method == "HEAD") curl_easy_setopt(curl, CURLOPT_NOBODY, 1L);
   if (request.signing.has_value()) SetSigning(curl, *request.signing);
+}
+
+void SetLimits(CURL* curl, const ClientOptions& options, milliseconds left) {
+  auto connect = std::min(left, options.connect_timeout);
+  curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, static_cast<long>(left.count()));
+  curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(connect.count()));
+  curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, kDripBytesPerSecond);
+  curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, kDripSeconds);
+  if (!options.ca_file.empty()) {
+    curl_easy_setopt(curl, CURLOPT_CAINFO, options.ca_file.c_str());
+  }
+}
+
+void SetCallbacks(CURL* curl, Transfer* transfer) {
+  curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, &OnHeader);
+  curl_easy_setopt(curl, CURLOPT_HEADERDATA, transfer);
+  curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, &OnBody);
+  curl_easy_setopt(curl, CURLOPT_WRITEDATA, transfer);
+  curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
+  curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, &OnProgress);
+  curl_easy_setopt(curl, CURLOPT_XFERINFODATA, transfer);
 }
 
 }  // namespace
@@ -169,26 +210,16 @@ Result<Response> Client::Send(const Request& request, const BodySink& sink,
   CURL* curl = handles_->Take();
   if (curl == nullptr) return Status::Full("no memory for a connection");
 
-  Transfer transfer{sink, {}, 0, {}};
-  HeaderList headers = MakeHeaders(request);
-  char error[CURL_ERROR_SIZE] = "";
   auto stall =
       request.stall_timeout.count() > 0 ? request.stall_timeout : options_.stall_timeout;
+  Transfer transfer{sink, {}, stall};
+  HeaderList headers = MakeHeaders(request);
+  char error[CURL_ERROR_SIZE] = "";
   SetRequest(curl, request);
+  SetLimits(curl, options_, left);
+  SetCallbacks(curl, &transfer);
   curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers.get());
   curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, error);
-  curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, &OnHeader);
-  curl_easy_setopt(curl, CURLOPT_HEADERDATA, &transfer);
-  curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, &OnBody);
-  curl_easy_setopt(curl, CURLOPT_WRITEDATA, &transfer);
-  curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, static_cast<long>(left.count()));
-  curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS,
-                   static_cast<long>(std::min(left, options_.connect_timeout).count()));
-  curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, kStallBytesPerSecond);
-  curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, static_cast<long>(stall.count()));
-  if (!options_.ca_file.empty()) {
-    curl_easy_setopt(curl, CURLOPT_CAINFO, options_.ca_file.c_str());
-  }
   CURLcode code = curl_easy_perform(curl);
   handles_->Return(curl);
 
@@ -196,6 +227,10 @@ Result<Response> Client::Send(const Request& request, const BodySink& sink,
   if (code == CURLE_OK) return std::move(transfer.response);
   if (code == CURLE_OPERATION_TIMEDOUT && deadline.passed()) {
     return Status::Deadline("time was up during " + what);
+  }
+  if (transfer.stalled) {
+    return Status::Unavailable(what + ": nothing arrived for " +
+                               std::to_string(stall.count()) + " s");
   }
   return FromCurl(code, error).WithContext(what);
 }

@@ -9,7 +9,6 @@ StatusCode CodeOf(CURLcode code) {
   switch (code) {
     case CURLE_OK: return StatusCode::kOk;
     case CURLE_URL_MALFORMAT:
-    case CURLE_UNSUPPORTED_PROTOCOL:
     case CURLE_TOO_MANY_REDIRECTS:
     // Trying again does not make a certificate valid.
     case CURLE_PEER_FAILED_VERIFICATION:
@@ -22,7 +21,8 @@ StatusCode CodeOf(CURLcode code) {
     case CURLE_NOT_BUILT_IN: return StatusCode::kUnsupported;
     case CURLE_BAD_FUNCTION_ARGUMENT:
     case CURLE_FAILED_INIT: return StatusCode::kInternal;
-    // The network's faults: no name, no connection, reset, stall, cut or garbled answers.
+    // The network's faults: no name, no connection, reset, stall, cut or garbled answers
+    // (which curl calls CURLE_UNSUPPORTED_PROTOCOL when they do not look like HTTP).
     default: return StatusCode::kUnavailable;
   }
 }
@@ -34,7 +34,7 @@ Status FromCurl(CURLcode code, const char* detail) {
   std::string message =
       detail != nullptr && *detail != '\0' ? detail : curl_easy_strerror(code);
   if (CodeOf(code) == StatusCode::kInvalid && code != CURLE_URL_MALFORMAT &&
-      code != CURLE_UNSUPPORTED_PROTOCOL && code != CURLE_TOO_MANY_REDIRECTS) {
+      code != CURLE_TOO_MANY_REDIRECTS) {
     message += "; name the certificates to trust with the option http.ca-file";
   }
   return {CodeOf(code), std::move(message)};

@@ -7,6 +7,7 @@ GET /__plan?stage=S&kind=K&at=A&skip=N&times=N&run=COMMAND adds a fault:
   kind   status500 status503 status429 reset stall short wrong-range extra
          ignore-range slow-start garbage
   at     first, middle or last: how much of the body passes before reset, stall or short
+         ignore-range does not work on signed requests
   run    a shell command to run when it fires, before anything is sent (to overwrite the
          object in the middle of a read: kind=reset)
 GET /__fired answers how many faults acted. GET /__clear forgets plan and count.
@@ -147,13 +148,14 @@ class Handler(BaseHTTPRequestHandler):
 
     def shifted_range(self):
         """Honest bytes of another range than the one asked for."""
-        def shift(text):
-            first, last = re.fullmatch(r"bytes=(\d+)-(\d+)", text).groups()
-            return f"bytes={int(first) + 1}-{last}"
-
-        response, body = self.upstream(shift)
-        self.send_head(response, body)
-        self.wfile.write(body)
+        response, body = self.upstream()
+        first, last, total = re.fullmatch(
+            r"bytes (\d+)-(\d+)/(\d+)", response.getheader("Content-Range")).groups()
+        shifted = ("Content-Range", f"bytes {int(first) + 1}-{last}/{total}")
+        length = ("Content-Length", str(len(body) - 1))
+        self.send_head(response, body, drop=["content-length", "content-range"],
+                       add=[shifted, length])
+        self.wfile.write(body[1:])
 
     def misbehave(self, fault):
         kind = fault["kind"]

@@ -10,8 +10,8 @@ namespace forebay::testing_support {
 namespace {
 
 // Short, so that fault tests end soon; the product's defaults are longer.
-const source::Options kFastRetries = {{"http.backoff-ms", "20"},
-                                      {"http.stall-timeout-s", "1"}};
+const source::Options kFastRetries = {
+    {"http.attempts-max", "5"}, {"http.backoff-ms", "20"}, {"http.stall-timeout-s", "1"}};
 
 std::string NextFolder() {
   static std::atomic<int> count{0};
