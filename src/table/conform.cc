@@ -96,9 +96,28 @@ DataResult ConformMap(const DataPtr& data, const TypePtr& type, arrow::MemoryPoo
   return out;
 }
 
+// Arrow's cast from list views copies their offsets as if they were in order; this does
+// not depend on the order.
+template <typename View, typename List>
+DataResult FromView(const DataPtr& data, arrow::MemoryPool* pool) {
+  ARROW_ASSIGN_OR_RAISE(auto list, List::FromListView(View(data), pool));
+  return list->data();
+}
+
 // list → large_list, list views → lists: first the layout, then the values.
 DataResult ConformList(const DataPtr& data, const TypePtr& type,
                        arrow::MemoryPool* pool) {
+  if (data->type->id() == Type::LIST_VIEW) {
+    ARROW_ASSIGN_OR_RAISE(auto list,
+                          (FromView<arrow::ListViewArray, arrow::ListArray>(data, pool)));
+    return Conform(list, type, pool);
+  }
+  if (data->type->id() == Type::LARGE_LIST_VIEW) {
+    ARROW_ASSIGN_OR_RAISE(
+        auto list,
+        (FromView<arrow::LargeListViewArray, arrow::LargeListArray>(data, pool)));
+    return Conform(list, type, pool);
+  }
   const auto& value = data->type->field(0)->type();
   TypePtr layout =
       type->id() == Type::LIST ? arrow::list(value) : arrow::large_list(value);

@@ -50,19 +50,41 @@ struct ReadPlan {
   int64_t compressed_bytes = 0;
 };
 
+// Arrow joins row groups into one batch, except where dictionaries sit inside lists or
+// structs: those come row group by row group.
+using GroupSets = std::vector<std::vector<int>>;
+
 class ParquetStream : public BatchStream {
  public:
-  ParquetStream(std::unique_ptr<parquet::arrow::FileReader> file,
-                std::unique_ptr<arrow::RecordBatchReader> reader)
-      : file_(std::move(file)), reader_(std::move(reader)) {}
+  ParquetStream(std::unique_ptr<parquet::arrow::FileReader> file, GroupSets groups,
+                std::vector<int> leaves)
+      : file_(std::move(file)), groups_(std::move(groups)), leaves_(std::move(leaves)) {}
+
   arrow::Result<std::shared_ptr<arrow::RecordBatch>> Next() override {
-    return reader_->Next();
+    while (true) {
+      if (reader_ != nullptr) {
+        ARROW_ASSIGN_OR_RAISE(auto batch, reader_->Next());
+        if (batch != nullptr) return batch;
+      }
+      if (next_ == groups_.size()) return nullptr;
+      ARROW_ASSIGN_OR_RAISE(reader_,
+                            file_->GetRecordBatchReader(groups_[next_++], leaves_));
+    }
   }
 
  private:
   std::unique_ptr<parquet::arrow::FileReader> file_;
+  const GroupSets groups_;
+  const std::vector<int> leaves_;
+  size_t next_ = 0;
   std::unique_ptr<arrow::RecordBatchReader> reader_;
 };
+
+bool HasDictionary(const arrow::DataType& type) {
+  if (type.id() == arrow::Type::DICTIONARY) return true;
+  return std::ranges::any_of(type.fields(),
+                             [](const auto& f) { return HasDictionary(*f->type()); });
+}
 
 class ParquetFile : public TableFile {
  public:
@@ -96,6 +118,7 @@ class ParquetFile : public TableFile {
 
  private:
   arrow::Result<ReadPlan> Plan(const GroupRead& read) const;
+  GroupSets SplitGroups(const GroupRead& read, const std::vector<int>& groups) const;
 
   const ObjectAccess access_;
   const Metadata metadata_;
@@ -128,6 +151,18 @@ arrow::Result<ReadPlan> ParquetFile::Plan(const GroupRead& read) const {
   return plan;
 }
 
+GroupSets ParquetFile::SplitGroups(const GroupRead& read,
+                                   const std::vector<int>& groups) const {
+  bool nested_dictionary = std::ranges::any_of(read.fields, [&](int i) {
+    const auto& type = *manifest_.schema_fields.at(i).field->type();
+    return type.num_fields() > 0 && HasDictionary(type);
+  });
+  if (!nested_dictionary) return {groups};
+  GroupSets sets;
+  for (int group : groups) sets.push_back({group});
+  return sets;
+}
+
 arrow::Result<std::unique_ptr<BatchStream>> ParquetFile::Read(const GroupRead& read) {
   ARROW_ASSIGN_OR_RAISE(ReadPlan plan, Plan(read));
   auto properties = ReaderProperties(access_);
@@ -148,9 +183,8 @@ arrow::Result<std::unique_ptr<BatchStream>> ParquetFile::Read(const GroupRead& r
       auto file, parquet::arrow::FileReader::Make(access_.memory_pool, std::move(raw),
                                                   ArrowProperties()));
   file->set_batch_size(std::max<int64_t>(read.batch_rows, 1));
-  ARROW_ASSIGN_OR_RAISE(auto reader,
-                        file->GetRecordBatchReader(plan.groups, plan.leaves));
-  return std::make_unique<ParquetStream>(std::move(file), std::move(reader));
+  return std::make_unique<ParquetStream>(std::move(file), SplitGroups(read, plan.groups),
+                                         std::move(plan.leaves));
 }
 
 }  // namespace

@@ -141,7 +141,8 @@ struct Sample {
       if (batch == nullptr) return batches;
       uint32_t range = manifest->units()[unit].first_range + batches.size();
       EXPECT_EQ(batch->num_rows(), manifest->ranges()[range].row_count);
-      EXPECT_TRUE(batch->ValidateFull().ok());
+      auto valid = batch->ValidateFull();
+      EXPECT_TRUE(valid.ok()) << valid.ToString() << batch->schema()->ToString();
       batches.push_back(std::move(batch));
     }
   }
