@@ -21,8 +21,7 @@ struct Catalog::Slot {
   std::shared_ptr<const Version> version;
 };
 
-Catalog::Catalog(storage::Store* store, ThreadPool* pool, arrow::MemoryPool* memory)
-    : store_(store), pool_(pool), memory_(memory) {}
+Catalog::Catalog(Options options) : options_(std::move(options)) {}
 
 Result<std::shared_ptr<const Version>> Catalog::Open(const std::string& uri,
                                                      const source::Options& options,
@@ -33,14 +32,15 @@ Result<std::shared_ptr<const Version>> Catalog::Open(const std::string& uri,
   auto slot = SlotFor(listing.version, options);
   std::lock_guard lock(slot->mutex);
   if (slot->version != nullptr) return slot->version;
-  auto stored = store_->Get(model::ManifestKey(listing.version));
+  auto stored = options_.store->Get(model::ManifestKey(listing.version));
   if (stored.ok()) {
     auto version = Load(*stored, uri, source);
     if (version.ok()) return slot->version = *version;
     spdlog::warn("planning again, the stored manifest of {} is of no use: {}",
                  RedactUri(uri), version.status().message());
   }
-  table::PlanOptions plan{.pool = pool_, .memory_pool = memory_, .deadline = deadline};
+  table::PlanOptions plan{
+      .pool = options_.pool, .memory_pool = options_.memory, .deadline = deadline};
   FB_ASSIGN_OR_RETURN(std::string bytes, table::PlanTable(source, listing, plan));
   FB_ASSIGN_OR_RETURN(storage::Chunk chunk, Publish(listing.version, bytes));
   FB_ASSIGN_OR_RETURN(slot->version, Load(chunk, uri, source));
@@ -56,7 +56,7 @@ Result<std::shared_ptr<const Version>> Catalog::Adopt(const std::string& uri,
   auto slot = SlotFor(manifest->version(), options);
   std::lock_guard lock(slot->mutex);
   if (slot->version != nullptr) return slot->version;
-  auto chunk = store_->Get(model::ManifestKey(manifest->version()));
+  auto chunk = options_.store->Get(model::ManifestKey(manifest->version()));
   if (!chunk.ok()) chunk = Publish(manifest->version(), *bytes);
   if (!chunk.ok()) return chunk.status();
   FB_ASSIGN_OR_RETURN(slot->version, Load(*chunk, uri, source));
@@ -76,7 +76,7 @@ Result<std::shared_ptr<source::Source>> Catalog::SourceFor(
   std::lock_guard lock(mutex_);
   auto& source = sources_[key.bytes()];
   if (source == nullptr) {
-    FB_ASSIGN_OR_RETURN(source, source::OpenSource(uri, options));
+    FB_ASSIGN_OR_RETURN(source, options_.open_source(uri, options));
   }
   return source;
 }
@@ -119,8 +119,8 @@ Result<std::shared_ptr<const Version>> Catalog::Load(
 Result<storage::Chunk> Catalog::Publish(const Hash128& version,
                                         const std::string& bytes) {
   FB_ASSIGN_OR_RETURN(auto writer,
-                      store_->Create(model::ManifestKey(version),
-                                     model::ChunkKind::kManifest, bytes.size()));
+                      options_.store->Create(model::ManifestKey(version),
+                                             model::ChunkKind::kManifest, bytes.size()));
   FB_RETURN_NOT_OK(writer->Append(bytes.data(), bytes.size()));
   return writer->Commit();
 }

@@ -4,6 +4,7 @@
 
 #include <arrow/memory_pool.h>
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -16,10 +17,18 @@
 
 namespace forebay::cache {
 
+using SourceOpener = std::function<Result<std::shared_ptr<source::Source>>(
+    const std::string& uri, const source::Options& options)>;
+
 class Catalog {
  public:
-  // All must outlive the catalog.
-  Catalog(storage::Store* store, ThreadPool* pool, arrow::MemoryPool* memory);
+  struct Options {
+    storage::Store* store = nullptr;  // must outlive the catalog, as the next two
+    ThreadPool* pool = nullptr;
+    arrow::MemoryPool* memory = nullptr;
+    SourceOpener open_source = source::OpenSource;
+  };
+  explicit Catalog(Options options);
 
   // The version that the source holds now. However many callers ask at once, a manifest
   // is planned once.
@@ -45,9 +54,7 @@ class Catalog {
                                               std::shared_ptr<source::Source> source);
   Result<storage::Chunk> Publish(const Hash128& version, const std::string& bytes);
 
-  storage::Store* store_;
-  ThreadPool* pool_;
-  arrow::MemoryPool* memory_;
+  Options options_;
   mutable std::mutex mutex_;
   std::map<std::string, std::shared_ptr<source::Source>> sources_;
   std::map<std::pair<Hash128, source::Options>, std::shared_ptr<Slot>> slots_;

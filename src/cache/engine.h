@@ -36,6 +36,7 @@ class Engine {
     uint64_t fill_memory_bytes = uint64_t{1} << 30;  // cap of all decoding together
     size_t fill_threads = 0;                         // 0: one per core, at least 2
     size_t read_threads = 16;                        // source reads in flight
+    SourceOpener open_source = source::OpenSource;
   };
 
   Engine(std::unique_ptr<storage::Store> store, const Options& options);
