@@ -46,13 +46,11 @@ TEST(EncodeChunk, AlignsEveryBufferTo64Bytes) {
   EXPECT_GE(buffers, 5);
 }
 
-TEST(EncodeChunk, ASliceGivesTheBytesOfACopy) {
+TEST(EncodeChunk, ASliceIsNoLargerThanACopy) {
   auto whole = OneBatch(People(0, 1000, 13));
   auto slice = whole->Slice(333, 10);
   auto copy = *arrow::ConcatenateRecordBatches({slice->Slice(0, 4), slice->Slice(4)});
-  auto bytes = Encode(*slice);
-  EXPECT_LT(bytes.size(), 4000u);
-  EXPECT_EQ(bytes.size(), Encode(*copy).size());
+  EXPECT_EQ(Encode(*slice).size(), Encode(*copy).size());
 }
 
 TEST(EncodeChunk, ReturnsTheSinksFailure) {

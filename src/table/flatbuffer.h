@@ -32,6 +32,9 @@ class FlatTable {
 
   bool ok() const { return !bytes_.empty(); }
 
+  // Where a field's value is in the bytes; 0 when it is absent.
+  size_t Position(uint32_t field) const { return Slot(field); }
+
   template <typename T>
   T Scalar(uint32_t field) const {
     size_t at = Slot(field);
