@@ -87,10 +87,16 @@ Result<std::optional<Batch>> BatchStream::Next() {
   uint64_t step = shards_.WorkerStep(next_);
   plan::StepSlice slice = shards_.At(step);
   table_.DropEvicted();
-  FB_RETURN_NOT_OK(Prepare(slice));
-  FB_RETURN_NOT_OK(BringRanges());
   Batch batch;
-  FB_ASSIGN_OR_RETURN(batch.columns, IsOneSlice(slice) ? Slice(slice.count) : Gather());
+  if (IsOneSlice(slice)) {
+    addresses_.assign({locator_.Locate(slice.first)});
+    FB_RETURN_NOT_OK(BringRanges());
+    batch.columns = Slice(addresses_.front(), slice.count);
+  } else {
+    FB_RETURN_NOT_OK(Prepare(slice));
+    FB_RETURN_NOT_OK(BringRanges());
+    FB_ASSIGN_OR_RETURN(batch.columns, GatherColumns(table_, gatherers_, addresses_));
+  }
   batch.row_count = slice.count + slice.filler;
   batch.filler_count = slice.filler;
   batch.step = step;
@@ -135,15 +141,17 @@ Status BatchStream::BringRanges() {
   return Status::OK();
 }
 
+// Rows that follow each other in one range need no copy.
 bool BatchStream::IsOneSlice(const plan::StepSlice& slice) const {
   if (!sequential() || slice.filler > 0 || slice.count == 0) return false;
-  return addresses_.front().source == addresses_.back().source &&
-         rows_.back() - rows_.front() == slice.count - 1;
+  uint64_t last = slice.first + slice.count - 1;
+  return last < order_.rows() &&
+         locator_.Locate(slice.first).source == locator_.Locate(last).source;
 }
 
-Result<std::vector<Column>> BatchStream::Slice(uint64_t count) {
-  RowAddress first = addresses_.front();
+std::vector<Column> BatchStream::Slice(RowAddress first, uint64_t count) const {
   std::vector<Column> columns;
+  columns.reserve(options_.columns.size());
   for (size_t i = 0; i < options_.columns.size(); ++i) {
     const model::Field& field = table_.manifest().schema().fields[options_.columns[i]];
     columns.push_back(SliceChunk(field, *table_.Sources(i)[first.source], first.row,
@@ -151,10 +159,6 @@ Result<std::vector<Column>> BatchStream::Slice(uint64_t count) {
     columns.back().writable = options_.writable;
   }
   return columns;
-}
-
-Result<std::vector<Column>> BatchStream::Gather() {
-  return GatherColumns(table_, gatherers_, addresses_);
 }
 
 Result<Batch> Take(std::shared_ptr<RemoteTable> remote, std::shared_ptr<BufferPool> pool,

@@ -54,8 +54,7 @@ class BatchStream {
   Status Prepare(const plan::StepSlice& slice);
   Status BringRanges();
   bool IsOneSlice(const plan::StepSlice& slice) const;
-  Result<std::vector<Column>> Slice(uint64_t count);
-  Result<std::vector<Column>> Gather();
+  std::vector<Column> Slice(RowAddress first, uint64_t count) const;
 
   BatchOptions options_;
   plan::Order order_;
