@@ -1,0 +1,61 @@
+"""The batches of an epoch, as something to iterate over."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from . import _native
+from ._arguments import choice
+from .null_fill import FillChoice
+
+FORMATS = ("numpy", "arrow", "torch")
+
+
+def converter(format: str, fill_null: Any,
+              columns: list[str]) -> Callable[[_native.Batch], Any]:
+    """What makes of a native batch the thing the caller wants."""
+    choice("format", format, FORMATS)
+    if format == "arrow":
+        if fill_null is not None:
+            raise ValueError("fill_null is for numpy and torch: Arrow batches keep their nulls")
+        return lambda batch: batch
+    fills = FillChoice(fill_null, columns)
+    if format == "numpy":
+        from .numpy_format import to_numpy
+        return lambda batch: to_numpy(batch, fills)
+    from .torch_format import to_torch
+    return lambda batch: to_torch(batch, fills)
+
+
+class Batches:
+    """The batches of one epoch for one worker of one rank, in order.
+
+    Each ``for`` loop over it starts anew. ``len()`` is the number of batches.
+    """
+
+    def __init__(self, table: _native.Table, options: _native.StreamOptions,
+                 convert: Callable[[_native.Batch], Any]):
+        self._table = table
+        self._options = options
+        self._convert = convert
+        stream = table.stream(options)  # wrong arguments are an error now, not later
+        self._len = max(0, stream.step_count - options.start_step)
+        self._dropped_rows = stream.dropped_rows
+
+    def __len__(self) -> int:
+        return self._len
+
+    @property
+    def dropped_rows(self) -> int:
+        """Rows of the epoch that no rank gets: those remainder="drop" leaves out."""
+        return self._dropped_rows
+
+    def __iter__(self) -> Iterator[Any]:
+        stream = self._table.stream(self._options)
+        convert = self._convert
+        while (batch := stream.next()) is not None:
+            yield convert(batch)
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self._table.stream(self._options).arrow_stream()

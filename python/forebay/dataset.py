@@ -1,0 +1,207 @@
+"""A table version, open for reading."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from . import _arguments, _native
+from .batches import Batches, converter
+from .errors import SourceChanged, WarmupFailed
+from .schema import Schema
+
+SHUFFLES = ("global", "sequential")
+REMAINDERS = ("drop", "pad", "wrap", "keep")
+
+
+def open(uri: str | os.PathLike[str], *, store: str | None = None,
+         columns: Sequence[str] | None = None, options: Mapping[str, Any] | None = None,
+         timeout: float = 600.0, node: str | None = None) -> Dataset:
+    """Opens a table: a folder, file or glob of Parquet, Arrow or ORC files.
+
+    uri      a path, ``s3://bucket/prefix``, ``http(s)://…``, …
+    store    where decoded data is kept, as ``mem:4GiB,ssd:/var/cache/forebay:100GiB``;
+             default: FOREBAY_STORE, else a directory in the user's cache home
+    columns  only these, in this order
+    options  of the source: ``{"s3.endpoint": "http://127.0.0.1:9000"}``
+    timeout  in seconds, of every call that may wait
+    node     the socket of the node to use; default: the host's, else a private one that
+             is started when needed and leaves when idle
+    """
+    arguments = _native.OpenArguments()
+    arguments.uri = os.fspath(uri)
+    arguments.store = store or ""
+    arguments.socket = node or ""
+    arguments.source = _arguments.source_options(options)
+    arguments.timeout_ms = _arguments.milliseconds(timeout)
+    table = _native.open(arguments)
+    how = {"store": store, "options": options, "timeout": timeout, "node": node}
+    return Dataset(table, _arguments.column_names(columns), how)
+
+
+def _reopen(uri: str, columns: list[str] | None, how: dict[str, Any],
+            version: str) -> Dataset:
+    """Unpickles a dataset: the same version, or an error that says so."""
+    dataset = open(uri, columns=columns, **how)
+    if dataset.version != version:
+        raise SourceChanged(
+            f"{uri} has changed since it was opened in another process: open it again "
+            f"(version {version} then, {dataset.version} now)")
+    return dataset
+
+
+class Dataset:
+    """Rows of one version of a table; made by :func:`forebay.open`.
+
+    May be used by many threads, after a fork, and be pickled: the other process opens the
+    same version.
+    """
+
+    def __init__(self, table: _native.Table, columns: list[str] | None,
+                 how: dict[str, Any]):
+        self._table = table
+        self._columns = columns
+        self._how = how
+        self._schema = Schema(table, columns)
+
+    @property
+    def uri(self) -> str:
+        return self._table.uri
+
+    @property
+    def schema(self) -> Schema:
+        return self._schema
+
+    @property
+    def columns(self) -> list[str]:
+        return self._schema.names
+
+    @property
+    def num_rows(self) -> int:
+        return self._table.row_count
+
+    @property
+    def version(self) -> str:
+        """Names what is read: the same files with the same contents, the same version."""
+        return self._table.version
+
+    def __len__(self) -> int:
+        return self.num_rows
+
+    def __repr__(self) -> str:
+        return (f"<forebay.Dataset {self.uri}: {self.num_rows} rows, "
+                f"{len(self._schema)} columns, version {self.version[:8]}>")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _reopen, (self.uri, self._columns, self._how, self.version)
+
+    def take(self, rows: Sequence[int] | np.ndarray, columns: Sequence[str] | None = None,
+             format: str = "numpy", *, fill_null: Any = None) -> Any:
+        """The rows with these numbers, in this order; a row may come more than once."""
+        names = self._selected(columns)
+        convert = converter(format, fill_null, self._names_of(names))
+        return convert(self._table.take(_row_numbers(rows, self.num_rows), names))
+
+    def batches(self, batch_size: int | None = None, *,
+                shuffle: str | bool | None = "sequential", seed: int = 0, epoch: int = 0,
+                columns: Sequence[str] | None = None, format: str = "numpy",
+                rank: int = 0, world_size: int = 1, remainder: str = "drop",
+                global_batch_size: int | None = None, worker: int = 0,
+                worker_count: int = 1, start_step: int = 0,
+                fill_null: Any = None) -> Batches:
+        """The batches of an epoch; docs/python.md says what each argument does."""
+        options = _native.StreamOptions()
+        options.columns = names = self._selected(columns)
+        options.shuffle = _shuffle(shuffle)
+        options.remainder = _arguments.choice("remainder", remainder, REMAINDERS)
+        options.seed = _arguments.whole("seed", seed)
+        options.epoch = _arguments.whole("epoch", epoch)
+        _set_batch_size(options, batch_size, global_batch_size)
+        _set_shard(options, "rank", rank, "world_size", world_size)
+        _set_shard(options, "worker", worker, "worker_count", worker_count)
+        options.start_step = _arguments.whole("start_step", start_step)
+        options.writable = format == "torch"
+        convert = converter(format, fill_null, self._names_of(names))
+        return Batches(self._table, options, convert)
+
+    def warmup(self, columns: Sequence[str] | None = None,
+               progress: Callable[[_native.WarmupState], Any] | None = None
+               ) -> _native.WarmupState:
+        """Loads all rows into the store. ``progress`` is called now and then with the
+        state so far; what could not be loaded is an error at the end."""
+        state = self._table.warmup(self._selected(columns), progress)
+        if state.failures:
+            shown = "; ".join(state.failures[:3])
+            more = len(state.failures) - 3
+            raise WarmupFailed(f"{state.row_count - state.rows_done} of {state.row_count} rows "
+                               f"were not loaded: {shown}"
+                               + (f"; and {more} more" if more > 0 else ""))
+        return state
+
+    def coverage(self, columns: Sequence[str] | None = None) -> _native.Coverage:
+        """How much of the rows the store holds now."""
+        return self._table.coverage(self._selected(columns))
+
+    def __arrow_c_schema__(self) -> object:
+        return self._schema.__arrow_c_schema__()
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self._table.arrow_stream(self._columns)
+
+    def _selected(self, columns: Sequence[str] | None) -> list[str] | None:
+        names = _arguments.column_names(columns)
+        if names is None or self._columns is None:
+            return self._columns if names is None else names
+        for name in names:
+            if name not in self._columns:
+                raise ValueError(f"there is no column {name!r} among those this dataset was "
+                                 f"opened with: {', '.join(self._columns)}")
+        return names
+
+    def _names_of(self, names: list[str] | None) -> list[str]:
+        return self.columns if names is None else names
+
+
+def _row_numbers(rows: Any, row_count: int) -> np.ndarray:
+    array = np.asarray(rows)
+    if array.ndim != 1:
+        raise ValueError("rows must be a list of row numbers")
+    if array.size == 0:
+        return np.empty(0, np.uint64)
+    if array.dtype.kind not in "iu":
+        raise ValueError(f"rows must be whole numbers, not {array.dtype}")
+    if array.min() < 0:
+        raise ValueError(f"there is no row {array.min()}: rows are numbered from 0 to "
+                         f"{row_count - 1}")
+    return np.ascontiguousarray(array, np.uint64)
+
+
+def _shuffle(shuffle: Any) -> str:
+    if shuffle is None or shuffle is False:
+        return "sequential"
+    return _arguments.choice("shuffle", shuffle, SHUFFLES)
+
+
+def _set_batch_size(options: _native.StreamOptions, batch_size: Any,
+                    global_batch_size: Any) -> None:
+    if (batch_size is None) == (global_batch_size is None):
+        raise ValueError("give either batch_size, for each rank, or global_batch_size, for all "
+                         "of them together")
+    if batch_size is not None:
+        options.batch_size = _arguments.whole("batch_size", batch_size, 1)
+    else:
+        options.global_batch_size = _arguments.whole("global_batch_size", global_batch_size, 1)
+
+
+def _set_shard(options: _native.StreamOptions, name: str, value: Any, count_name: str,
+               count: Any) -> None:
+    count = _arguments.whole(count_name, count, 1)
+    value = _arguments.whole(name, value)
+    if value >= count:
+        raise ValueError(f"{name} must be below {count_name}: {name}={value}, "
+                         f"{count_name}={count}")
+    setattr(options, name, value)
+    setattr(options, count_name, count)

@@ -1,0 +1,50 @@
+// The native half of the Python package: the reader, and nothing of Arrow, gRPC or S3.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/string.h>
+
+#include "native/batch.h"
+#include "native/errors.h"
+#include "native/stream.h"
+#include "native/table.h"
+
+namespace nb = nanobind;
+
+namespace forebay::python {
+namespace {
+
+// forebay/errors.py has the table of codes and exceptions.
+void RaiseStatus(const Status& status) {
+  nb::object raised =
+      nb::module_::import_("forebay.errors")
+          .attr("exception_for")(static_cast<int>(status.code()), status.message());
+  PyErr_SetObject(raised.type().ptr(), raised.ptr());
+}
+
+void Translate(const std::exception_ptr& thrown, void*) {
+  try {
+    std::rethrow_exception(thrown);
+  } catch (const StatusError& error) {
+    RaiseStatus(error.status());
+  }
+}
+
+std::map<std::string, int> StatusCodes() {
+  std::map<std::string, int> codes;
+  for (int code = 0; code <= static_cast<int>(StatusCode::kInternal); ++code) {
+    codes.emplace(StatusCodeName(static_cast<StatusCode>(code)), code);
+  }
+  return codes;
+}
+
+}  // namespace
+}  // namespace forebay::python
+
+NB_MODULE(_native, m) {
+  nb::register_exception_translator(forebay::python::Translate, nullptr);
+  m.attr("__version__") = FOREBAY_VERSION;
+  m.def("status_codes", &forebay::python::StatusCodes);
+  forebay::python::BindBatch(m);
+  forebay::python::BindStream(m);
+  forebay::python::BindTable(m);
+}

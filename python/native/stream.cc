@@ -1,0 +1,160 @@
+#include "native/stream.h"
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+#include <unistd.h>
+
+#include <cstring>
+
+#include "native/blocking.h"
+
+namespace nb = nanobind;
+
+namespace forebay::python {
+namespace {
+
+Result<reader::BatchOptions> ReaderOptions(const StreamOptions& options,
+                                           const Selection& selection) {
+  reader::BatchOptions out;
+  out.columns = selection.columns;
+  out.start_step = options.start_step;
+  out.writable = options.writable;
+  FB_ASSIGN_OR_RETURN(out.order.mode, plan::ParseOrderMode(options.shuffle));
+  out.order.seed = options.seed;
+  out.order.epoch = options.epoch;
+  FB_ASSIGN_OR_RETURN(out.shards.remainder, plan::ParseRemainder(options.remainder));
+  out.shards.batch_size = options.batch_size;
+  out.shards.global_batch_size = options.global_batch_size;
+  out.shards.world_size = options.world_size;
+  out.shards.rank = options.rank;
+  out.shards.worker_count = options.worker_count;
+  out.shards.worker = options.worker;
+  return out;
+}
+
+// A stream belongs to one thread while this lives.
+class Claim {
+ public:
+  explicit Claim(std::atomic<pid_t>& busy_in) : busy_in_(busy_in) {
+    pid_t me = ::getpid();
+    pid_t before = busy_in_.load();
+    claimed_ = before != me && busy_in_.compare_exchange_strong(before, me);
+  }
+  ~Claim() {
+    if (claimed_) busy_in_ = 0;
+  }
+  Claim(const Claim&) = delete;
+  Claim& operator=(const Claim&) = delete;
+  bool claimed() const { return claimed_; }
+
+ private:
+  std::atomic<pid_t>& busy_in_;
+  bool claimed_;
+};
+
+}  // namespace
+
+Stream::Stream(const Table& table, Selection selection, bool padded)
+    : remote_(table.remote()),
+      pool_(table.pool()),
+      selection_(std::move(selection)),
+      padded_(padded) {}
+
+std::shared_ptr<Stream> Stream::Make(const Table& table, const StreamOptions& options) {
+  Selection selection = table.Select(options.columns);
+  auto reader_options = Unwrap(ReaderOptions(options, selection));
+  bool padded = options.remainder == "pad";
+  if (padded && table.manifest()->schema().Find(MaskField().name)) {
+    throw StatusError(Status::Invalid("the table has a column named " + MaskField().name +
+                                      ", which remainder=\"pad\" needs for itself"));
+  }
+  auto stream = std::shared_ptr<Stream>(new Stream(table, std::move(selection), padded));
+  stream->stream_ = Blocking(stream->remote_.get(), [&] {
+    return reader::BatchStream::Make(stream->remote_, stream->pool_, reader_options);
+  });
+  return stream;
+}
+
+ArrowFields Stream::fields() const {
+  ArrowFields out = selection_.FieldsOf(remote_->manifest());
+  if (padded_) out.fields.push_back(&MaskField());
+  return out;
+}
+
+Status Stream::AddMask(reader::Batch* batch) const {
+  uint64_t bytes = (batch->row_count + 7) / 8;
+  auto bits = std::make_shared<reader::PooledBuffer>(pool_->Take(bytes));
+  if (bits->data() == nullptr) return Status::Full("there is no memory for a batch");
+  std::memset(bits->data(), 0, bytes);
+  for (uint64_t i = 0; i < batch->row_count - batch->filler_count; ++i) {
+    bits->data()[i / 8] |= static_cast<uint8_t>(1U << (i % 8));
+  }
+  reader::Column mask;
+  mask.field = &MaskField();
+  mask.type = {reader::Layout::kBool, 0};
+  mask.length = batch->row_count;
+  mask.buffers[1] = {bits->data(), bytes};
+  mask.owner = std::move(bits);
+  mask.writable = true;
+  batch->columns.push_back(std::move(mask));
+  return Status::OK();
+}
+
+Result<std::optional<reader::Batch>> Stream::NextColumns() {
+  Claim claim(busy_in_);
+  if (!claim.claimed()) {
+    return Status::Invalid(
+        "another thread is reading these batches: give each thread batches of its own");
+  }
+  FB_ASSIGN_OR_RETURN(auto batch, stream_->Next());
+  if (!batch) return batch;
+  batch->columns = selection_.Arrange(std::move(batch->columns));
+  if (padded_) FB_RETURN_NOT_OK(AddMask(&*batch));
+  return batch;
+}
+
+std::optional<Batch> Stream::Next() {
+  auto batch = Blocking(remote_.get(), [&] { return NextColumns(); });
+  if (!batch) return std::nullopt;
+  return Batch(*std::move(batch));
+}
+
+namespace {
+
+nb::object ArrowStream(const std::shared_ptr<Stream>& stream) {
+  auto next = [stream]() -> Result<std::optional<ArrowBatch>> {
+    FB_ASSIGN_OR_RETURN(auto batch, stream->NextColumns());
+    if (!batch) return std::optional<ArrowBatch>();
+    return std::optional(ArrowBatch{std::move(batch->columns), batch->row_count});
+  };
+  return StreamCapsule(stream->fields(), next);
+}
+
+}  // namespace
+
+void BindStream(nb::module_& m) {
+  nb::class_<StreamOptions>(m, "StreamOptions")
+      .def(nb::init<>())
+      .def_rw("columns", &StreamOptions::columns, nb::arg().none())
+      .def_rw("shuffle", &StreamOptions::shuffle)
+      .def_rw("remainder", &StreamOptions::remainder)
+      .def_rw("seed", &StreamOptions::seed)
+      .def_rw("epoch", &StreamOptions::epoch)
+      .def_rw("batch_size", &StreamOptions::batch_size)
+      .def_rw("global_batch_size", &StreamOptions::global_batch_size)
+      .def_rw("world_size", &StreamOptions::world_size)
+      .def_rw("rank", &StreamOptions::rank)
+      .def_rw("worker_count", &StreamOptions::worker_count)
+      .def_rw("worker", &StreamOptions::worker)
+      .def_rw("start_step", &StreamOptions::start_step)
+      .def_rw("writable", &StreamOptions::writable);
+  nb::class_<Stream>(m, "Stream")
+      .def("next", &Stream::Next)
+      .def_prop_ro("step_count", &Stream::step_count)
+      .def_prop_ro("dropped_rows", &Stream::dropped_rows)
+      .def("arrow_stream", &ArrowStream);
+}
+
+}  // namespace forebay::python

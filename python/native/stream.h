@@ -1,0 +1,59 @@
+// The batches of one worker of one rank, as Python iterates them.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "native/batch.h"
+#include "native/table.h"
+#include "reader/batch_stream.h"
+
+namespace forebay::python {
+
+struct StreamOptions {
+  std::optional<std::vector<std::string>> columns;
+  std::string shuffle = "sequential";
+  std::string remainder = "drop";
+  uint64_t seed = 0;
+  uint64_t epoch = 0;
+  uint64_t batch_size = 0;
+  uint64_t global_batch_size = 0;
+  uint64_t world_size = 1;
+  uint64_t rank = 0;
+  uint64_t worker_count = 1;
+  uint64_t worker = 0;
+  uint64_t start_step = 0;
+  bool writable = false;
+};
+
+// One thread at a time; a second one gets an error, not a wait.
+class Stream {
+ public:
+  static std::shared_ptr<Stream> Make(const Table& table, const StreamOptions& options);
+
+  std::optional<Batch> Next();
+  uint64_t step_count() const { return stream_->step_count(); }
+  uint64_t dropped_rows() const { return stream_->shards().dropped_rows(); }
+  ArrowFields fields() const;
+  // Without Python: for consumers of an Arrow stream.
+  Result<std::optional<reader::Batch>> NextColumns();
+
+ private:
+  Stream(const Table& table, Selection selection, bool padded);
+  Status AddMask(reader::Batch* batch) const;
+
+  std::shared_ptr<reader::RemoteTable> remote_;
+  std::shared_ptr<reader::BufferPool> pool_;
+  Selection selection_;
+  bool padded_;
+  std::unique_ptr<reader::BatchStream> stream_;
+  std::atomic<pid_t> busy_in_{0};  // a copy of a busy stream in a forked child is not
+};
+
+void BindStream(nanobind::module_& m);
+
+}  // namespace forebay::python
