@@ -118,7 +118,7 @@ struct Piece {
   uint64_t size;
 };
 
-constexpr uint64_t kShort = 16;
+constexpr uint64_t kShort = 32;
 // Set in Piece::size when kShort bytes may be read whatever the size.
 constexpr uint64_t kRoomy = uint64_t{1} << 63;
 
