@@ -1,0 +1,162 @@
+// forebay store gc DIR
+#include "cli/store_gc.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "base/size.h"
+#include "cli/output.h"
+#include "cli/store.h"
+#include "cli/text_table.h"
+#include "storage/temp_name.h"
+
+namespace forebay::cli {
+namespace {
+
+struct Arguments {
+  std::string directory;
+  std::string quota;
+  bool dry_run = false;
+  OutputFormat format = OutputFormat::kTable;
+};
+
+struct Collected {
+  uint64_t temp_files = 0;
+  uint64_t temp_bytes = 0;
+  uint64_t foreign_files = 0;
+  Evictions evicted;
+  Evictions left;
+};
+
+Evictions Held(storage::Store& store) {
+  Evictions held;
+  store.List([&](const storage::ListedChunk& chunk) {
+    ++held.chunks;
+    held.bytes += chunk.name.size;
+  });
+  return held;
+}
+
+// Drafts whose writers are surely gone.
+void CountDebris(const std::string& directory, Collected* collected) {
+  std::error_code error;
+  for (std::filesystem::directory_iterator it(directory + "/tmp", error), end;
+       !error && it != end; it.increment(error)) {
+    auto name = storage::TempName::Parse(it->path().filename().string());
+    if (!name || name->owner.MayBeAlive()) continue;
+    std::error_code no_size;
+    uint64_t size = it->file_size(no_size);
+    ++collected->temp_files;
+    collected->temp_bytes += no_size ? 0 : size;
+  }
+}
+
+Result<Collected> Foresee(const Arguments& arguments, std::optional<uint64_t> quota) {
+  FB_ASSIGN_OR_RETURN(auto store, OpenStore({.directory = arguments.directory}));
+  Collected collected;
+  CountDebris(arguments.directory, &collected);
+  std::vector<storage::EvictionCandidate> chunks;
+  store->List([&](const storage::ListedChunk& chunk) {
+    chunks.push_back({.key = chunk.name.key,
+                      .size = chunk.name.size,
+                      .kind = chunk.name.kind,
+                      .last_use_ns = chunk.last_use_ns});
+  });
+  Evictions held = Held(*store);
+  if (quota) collected.evicted = PlanEvictions(std::move(chunks), *quota);
+  collected.left = {held.chunks - collected.evicted.chunks,
+                    held.bytes - collected.evicted.bytes};
+  return collected;
+}
+
+Result<Collected> Collect(const Arguments& arguments, std::optional<uint64_t> quota) {
+  // To a store, 0 is no quota at all.
+  uint64_t quota_bytes = quota ? std::max<uint64_t>(1, *quota) : 0;
+  FB_ASSIGN_OR_RETURN(auto store, OpenStore({.directory = arguments.directory,
+                                             .mode = storage::OpenMode::kExisting,
+                                             .quota_bytes = quota_bytes}));
+  Collected collected;
+  storage::SweepReport swept = store->Sweep();
+  collected.temp_files = swept.temp_files;
+  collected.temp_bytes = swept.temp_bytes;
+  collected.foreign_files = swept.quarantined;
+  Evictions before = Held(*store);
+  if (quota) store->Trim();
+  collected.left = Held(*store);
+  collected.evicted = {before.chunks - std::min(before.chunks, collected.left.chunks),
+                       before.bytes - std::min(before.bytes, collected.left.bytes)};
+  return collected;
+}
+
+void PrintCollected(const Collected& collected, OutputFormat format) {
+  if (format == OutputFormat::kJson) {
+    Print(ToText({{"temp_files", collected.temp_files},
+                  {"temp_bytes", collected.temp_bytes},
+                  {"quarantined_files", collected.foreign_files},
+                  {"evicted_chunks", collected.evicted.chunks},
+                  {"evicted_bytes", collected.evicted.bytes},
+                  {"chunks_left", collected.left.chunks},
+                  {"bytes_left", collected.left.bytes}}));
+    return;
+  }
+  auto amount = [](const Evictions& e) {
+    return fmt::format("{} chunks, {}", e.chunks, FormatSize(e.bytes));
+  };
+  Print(FactList({{"debris", fmt::format("{} files, {}", collected.temp_files,
+                                         FormatSize(collected.temp_bytes))},
+                  {"quarantined", fmt::format("{} files", collected.foreign_files)},
+                  {"evicted", amount(collected.evicted)},
+                  {"left", amount(collected.left)}}));
+}
+
+Result<ExitCode> CollectAndReport(const Arguments& arguments) {
+  std::optional<uint64_t> quota;
+  if (!arguments.quota.empty()) {
+    FB_ASSIGN_OR_RETURN(quota, ParseSize(arguments.quota));
+  }
+  auto collected =
+      arguments.dry_run ? Foresee(arguments, quota) : Collect(arguments, quota);
+  if (!collected.ok()) return collected.status();
+  PrintCollected(*collected, arguments.format);
+  if (arguments.dry_run) Complain("this was a dry run: nothing was changed");
+  if (quota && collected->left.bytes > *quota) {
+    return Status::Full(fmt::format(
+        "{} are left, more than the quota of {}; other processes are filling the store",
+        FormatSize(collected->left.bytes), FormatSize(*quota)));
+  }
+  return ExitCode::kOk;
+}
+
+}  // namespace
+
+Evictions PlanEvictions(std::vector<storage::EvictionCandidate> chunks,
+                        uint64_t quota_bytes) {
+  uint64_t used = 0;
+  for (const auto& chunk : chunks) used += chunk.size;
+  storage::LeastRecentUse().Order(chunks);
+  Evictions evictions;
+  for (const auto& chunk : chunks) {
+    if (used - evictions.bytes <= quota_bytes) break;
+    ++evictions.chunks;
+    evictions.bytes += chunk.size;
+  }
+  return evictions;
+}
+
+Run DeclareStoreGc(CLI::App& app) {
+  auto arguments = std::make_shared<Arguments>();
+  AddStoreDirectory(app, &arguments->directory);
+  app.add_option("--quota", arguments->quota,
+                 "evict the least recently used chunks until at most this is left: 50GiB")
+      ->option_text("SIZE");
+  app.add_flag("--dry-run", arguments->dry_run, "say what would go and change nothing");
+  AddOutputOption(app, &arguments->format);
+  return [arguments] { return CollectAndReport(*arguments); };
+}
+
+}  // namespace forebay::cli

@@ -1,0 +1,20 @@
+#include "cli/verbs.h"
+
+namespace forebay::cli {
+namespace {
+
+constexpr Verb kVerbs[] = {
+    {"inspect", "Show a table: schema, rows, files, how much is cached", DeclareInspect},
+    {"warmup", "Load a table into the store", DeclareWarmup},
+    {"status", "Show the nodes of this host: what they hold, who reads", DeclareStatus},
+    {"store", "List, verify or clean a store directory", DeclareStore},
+    {"node", "Run a node in the foreground", DeclareNode},
+    {"bench", "Measure warm reads of a table against plain memory copies", DeclareBench},
+    {"version", "Show the version", DeclareVersion},
+};
+
+}  // namespace
+
+std::span<const Verb> Verbs() { return kVerbs; }
+
+}  // namespace forebay::cli

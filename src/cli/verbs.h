@@ -1,0 +1,21 @@
+// The verbs of `forebay`.
+#pragma once
+
+#include <span>
+
+#include "cli/verb.h"
+
+namespace forebay::cli {
+
+// In the order that help lists them.
+std::span<const Verb> Verbs();
+
+Run DeclareInspect(CLI::App& app);
+Run DeclareWarmup(CLI::App& app);
+Run DeclareStatus(CLI::App& app);
+Run DeclareStore(CLI::App& app);
+Run DeclareNode(CLI::App& app);
+Run DeclareBench(CLI::App& app);
+Run DeclareVersion(CLI::App& app);
+
+}  // namespace forebay::cli
