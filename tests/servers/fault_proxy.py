@@ -81,9 +81,9 @@ class Handler(BaseHTTPRequestHandler):
             count = fired
         self.plain(200, b"%d" % count)
 
-    def upstream(self, change_range=None):
-        connection = http.client.HTTPConnection("127.0.0.1", UPSTREAM)
-        connection.putrequest(self.command, self.path, skip_host=True,
+    def upstream(self, change_range=None, host=f"127.0.0.1:{UPSTREAM}", target=None):
+        connection = http.client.HTTPConnection(host)
+        connection.putrequest(self.command, target or self.path, skip_host=True,
                               skip_accept_encoding=True)
         for name, value in self.headers.items():
             if name.lower() == "range" and change_range:
@@ -92,15 +92,19 @@ class Handler(BaseHTTPRequestHandler):
                 connection.putheader(name, value)
         connection.endheaders()
         response = connection.getresponse()
-        return response, response.read()
+        body = response.read()
+        if response.status == 307:
+            # WebHDFS sends readers to a datanode, where no fault would meet them.
+            url = urllib.parse.urlparse(response.getheader("Location"))
+            return self.upstream(change_range, url.netloc, url.path + "?" + url.query)
+        return response, body
 
     def send_head(self, response, body, drop=(), add=()):
         self.send_response_only(response.status, response.reason)
         for name, value in response.getheaders():
             if name.lower() not in ("content-length", "transfer-encoding", "connection",
                                     *drop):
-                self.send_header(name, value.replace(str(UPSTREAM), str(sys.argv[1]))
-                                 if name.lower() == "location" else value)
+                self.send_header(name, value)
         length = response.getheader("Content-Length") or str(len(body))
         if "content-length" not in drop:
             self.send_header("Content-Length", length)

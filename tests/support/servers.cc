@@ -19,12 +19,6 @@ std::string Script(const std::string& name) {
   return std::string(FOREBAY_ROOT) + "/tests/servers/" + name;
 }
 
-// The project's own Python where it is set up: some systems' python3 is a slow wrapper.
-std::string Python() {
-  std::string own = std::string(FOREBAY_ROOT) + "/.venv/bin/python";
-  return ::access(own.c_str(), X_OK) == 0 ? own : "python3";
-}
-
 Result<std::string> FindTool(const std::string& name) {
   std::vector<std::string> folders;
   if (const char* tools = std::getenv("FOREBAY_TOOLS")) folders.emplace_back(tools);
@@ -44,6 +38,11 @@ Status Ready(Subprocess& process, int port, const std::string& name) {
 }
 
 }  // namespace
+
+std::string Python() {
+  std::string own = std::string(FOREBAY_ROOT) + "/.venv/bin/python";
+  return ::access(own.c_str(), X_OK) == 0 ? own : "python3";
+}
 
 void WriteFile(const std::string& path, std::string_view bytes) {
   std::filesystem::create_directories(std::filesystem::path(path).parent_path());

@@ -11,6 +11,10 @@
 
 namespace forebay::testing_support {
 
+// The project's own Python where it is set up: some systems' python3 is a slow wrapper.
+std::string Python();
+
+// Makes the folders it needs.
 void WriteFile(const std::string& path, std::string_view bytes);
 
 // tests/servers/http_server.py over a folder of its own.

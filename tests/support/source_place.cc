@@ -1,10 +1,14 @@
 #include "support/source_place.h"
 
+#include <arrow/filesystem/localfs.h>
+
 #include <atomic>
 #include <filesystem>
 #include <utility>
 
+#include "source/arrow_source.h"
 #include "source/memory_source.h"
+#include "support/hdfs_server.h"
 
 namespace forebay::testing_support {
 namespace {
@@ -173,6 +177,79 @@ class S3Place : public TestPlace {
   std::shared_ptr<source::Source> source_;
 };
 
+Result<HdfsServer*> SharedHdfs() {
+  static Result<std::unique_ptr<HdfsServer>> server = HdfsServer::Start();
+  if (!server.ok()) return server.status();
+  return server->get();
+}
+
+Result<FaultProxy*> SharedHdfsProxy() {
+  FB_ASSIGN_OR_RETURN(HdfsServer * server, SharedHdfs());
+  static Result<std::unique_ptr<FaultProxy>> proxy = FaultProxy::Start(server->port());
+  if (!proxy.ok()) return proxy.status();
+  (*proxy)->Clear();
+  return proxy->get();
+}
+
+class HdfsPlace : public TestPlace {
+ public:
+  static Result<std::unique_ptr<TestPlace>> Make(bool proxied) {
+    auto place = std::make_unique<HdfsPlace>();
+    FB_ASSIGN_OR_RETURN(place->server_, SharedHdfs());
+    if (proxied) {
+      FB_ASSIGN_OR_RETURN(place->proxy_, SharedHdfsProxy());
+    }
+    FB_ASSIGN_OR_RETURN(place->source_, Open(place->Uri(""), {{"hdfs.user", "root"}}));
+    return std::unique_ptr<TestPlace>(std::move(place));
+  }
+  source::Source& source() override { return *source_; }
+  std::string Uri(const std::string& name) override {
+    int port = proxy_ != nullptr ? proxy_->port() : server_->port();
+    return "hdfs://127.0.0.1:" + std::to_string(port) + Path(name);
+  }
+  void Put(const std::string& name, std::string_view bytes) override {
+    FB_CHECK(server_->Put(Path(name), bytes).ok());
+  }
+  std::string PutCommand(const std::string& name, std::string_view bytes) override {
+    return server_->PutCommand(Path(name), bytes);
+  }
+  void Remove(const std::string& name) override {
+    FB_CHECK(server_->Delete(Path(name)).ok());
+  }
+  FaultProxy* proxy() override { return proxy_; }
+
+ private:
+  std::string Path(const std::string& name) const { return "/" + folder_ + "/" + name; }
+
+  HdfsServer* server_ = nullptr;
+  FaultProxy* proxy_ = nullptr;
+  std::string folder_ = NextFolder();
+  std::shared_ptr<source::Source> source_;
+};
+
+// What gs:// and abfs:// run on, over Arrow's local file system.
+class ArrowPlace : public TestPlace {
+ public:
+  source::Source& source() override { return source_; }
+  std::string Uri(const std::string& name) override { return "arrow://place/" + name; }
+  void Put(const std::string& name, std::string_view bytes) override {
+    std::string path = folder_.path() + "/" + name;
+    Replace(path, bytes);
+    // Size and mtime are all that Arrow tells, so each Put needs an mtime of its own.
+    std::filesystem::last_write_time(
+        path, std::filesystem::last_write_time(path) + std::chrono::seconds(++puts_));
+  }
+  void Remove(const std::string& name) override {
+    std::filesystem::remove(folder_.path() + "/" + name);
+  }
+
+ private:
+  TempFolder folder_;
+  int puts_ = 0;
+  source::ArrowSource source_{{std::make_shared<arrow::fs::LocalFileSystem>(),
+                               "arrow://place", folder_.path(), ""}};
+};
+
 }  // namespace
 
 std::string PlaceName(PlaceKind kind) {
@@ -185,6 +262,7 @@ std::string PlaceName(PlaceKind kind) {
     case PlaceKind::kS3Proxied: return "S3Proxied";
     case PlaceKind::kHdfs: return "Hdfs";
     case PlaceKind::kHdfsProxied: return "HdfsProxied";
+    case PlaceKind::kArrow: return "Arrow";
   }
   return "Unknown";
 }
@@ -197,8 +275,9 @@ Result<std::unique_ptr<TestPlace>> MakePlace(PlaceKind kind) {
     case PlaceKind::kHttpProxied: return HttpPlace::Make(true);
     case PlaceKind::kS3: return S3Place::Make(false);
     case PlaceKind::kS3Proxied: return S3Place::Make(true);
-    case PlaceKind::kHdfs:
-    case PlaceKind::kHdfsProxied: return Status::NotFound("HDFS is not set up");
+    case PlaceKind::kHdfs: return HdfsPlace::Make(false);
+    case PlaceKind::kHdfsProxied: return HdfsPlace::Make(true);
+    case PlaceKind::kArrow: return std::unique_ptr<TestPlace>(new ArrowPlace);
   }
   return Status::Internal("no such place");
 }

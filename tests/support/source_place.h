@@ -19,11 +19,13 @@ enum class PlaceKind {
   kS3,
   kS3Proxied,
   kHdfs,
-  kHdfsProxied
+  kHdfsProxied,
+  kArrow
 };
 inline constexpr PlaceKind kPlaceKinds[] = {
-    PlaceKind::kFile, PlaceKind::kMemory,    PlaceKind::kHttp, PlaceKind::kHttpProxied,
-    PlaceKind::kS3,   PlaceKind::kS3Proxied, PlaceKind::kHdfs, PlaceKind::kHdfsProxied};
+    PlaceKind::kFile,        PlaceKind::kMemory,      PlaceKind::kHttp,
+    PlaceKind::kHttpProxied, PlaceKind::kS3,          PlaceKind::kS3Proxied,
+    PlaceKind::kHdfs,        PlaceKind::kHdfsProxied, PlaceKind::kArrow};
 std::string PlaceName(PlaceKind kind);
 
 class TestPlace {
