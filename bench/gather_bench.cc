@@ -13,6 +13,7 @@
 #include <span>
 #include <vector>
 
+#include "base/huge_pages.h"
 #include "plan/permutation.h"
 #include "reader/gather.h"
 
@@ -36,30 +37,21 @@ Field MakeField(const char* format) {
   return field;
 }
 
-constexpr uint64_t kHugePage = uint64_t{2} << 20;
-
-uint8_t* ReserveAligned(uint64_t size) {
-  void* base = mmap(nullptr, size + kHugePage, PROT_NONE,
-                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (base == MAP_FAILED) std::abort();
-  auto at = reinterpret_cast<uintptr_t>(base);
-  return reinterpret_cast<uint8_t*>((at + kHugePage - 1) / kHugePage * kHugePage);
-}
-
 // Memory as a reader sees a memory tier: a shared mapping of a memfd, in huge pages
 // unless FOREBAY_BENCH_SMALL_PAGES is set.
 uint8_t* MapMemfd(uint64_t size) {
   int fd = memfd_create("bench", MFD_CLOEXEC);
   if (fd < 0 || ftruncate(fd, static_cast<off_t>(size)) != 0) std::abort();
-  void* data = mmap(ReserveAligned(size), size, PROT_READ | PROT_WRITE,
-                    MAP_SHARED | MAP_FIXED, fd, 0);
+  if (std::getenv("FOREBAY_BENCH_SMALL_PAGES") == nullptr) {
+    forebay::PrepareHugePages(fd, size);
+  }
+  void* data = forebay::MapForHugePages({.fd = fd,
+                                         .size = size,
+                                         .protection = PROT_READ | PROT_WRITE,
+                                         .flags = MAP_SHARED});
   if (data == MAP_FAILED) std::abort();
   close(fd);
   std::memset(data, 1, size);
-  constexpr int kCollapse = 25;  // MADV_COLLAPSE, newer than the headers
-  if (std::getenv("FOREBAY_BENCH_SMALL_PAGES") == nullptr) {
-    (void)madvise(data, size, kCollapse);
-  }
   return static_cast<uint8_t*>(data);
 }
 

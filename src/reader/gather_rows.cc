@@ -53,19 +53,6 @@ void PrefetchRow(const uint8_t* row, uint64_t width) {
   for (uint64_t i = 0; i < width; i += kLine) Prefetch(row + i);
 }
 
-// Copies a row and prefetches a later one line by line, so that neither has to wait for
-// the other in a burst.
-void CopyRow(const uint8_t* from, uint64_t width, const uint8_t* later, uint8_t* to) {
-  uint64_t i = 0;
-  for (; i + kLine <= width; i += kLine) {
-    Prefetch(later + i);
-    std::memcpy(to + i, from + i, kLine);
-  }
-  if (i == width) return;
-  Prefetch(later + i);
-  std::memcpy(to + i, from + i, width - i);
-}
-
 template <Values kValues>
 void CopyWide(const RowSelection& selection, uint64_t width, uint8_t* to) {
   uint64_t count = selection.rows.size();
@@ -75,7 +62,8 @@ void CopyWide(const RowSelection& selection, uint64_t width, uint8_t* to) {
   };
   for (uint64_t i = 0; i < std::min(ahead, count); ++i) PrefetchRow(at(i), width);
   for (uint64_t i = 0; i < count; ++i) {
-    CopyRow(at(i), width, at(std::min(i + ahead, count - 1)), to + i * width);
+    if (i + ahead < count) PrefetchRow(at(i + ahead), width);
+    std::memcpy(to + i * width, at(i), width);
   }
 }
 
