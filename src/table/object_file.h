@@ -4,6 +4,7 @@
 
 #include <arrow/io/interfaces.h>
 #include <arrow/memory_pool.h>
+#include <arrow/util/future.h>
 
 #include <memory>
 #include <vector>
@@ -44,6 +45,14 @@ class ObjectFile : public arrow::io::RandomAccessFile {
   arrow::Result<int64_t> ReadAt(int64_t position, int64_t count, void* out) override;
   arrow::Result<std::shared_ptr<arrow::Buffer>> ReadAt(int64_t position,
                                                        int64_t count) override;
+  // At once, on the calling thread: no read may outlive the call that asked for it, or
+  // the memory pool it allocates from.
+  arrow::Future<std::shared_ptr<arrow::Buffer>> ReadAsync(const arrow::io::IOContext&,
+                                                          int64_t position,
+                                                          int64_t count) override {
+    return arrow::Future<std::shared_ptr<arrow::Buffer>>::MakeFinished(
+        ReadAt(position, count));
+  }
   arrow::Result<int64_t> Read(int64_t count, void* out) override;
   arrow::Result<std::shared_ptr<arrow::Buffer>> Read(int64_t count) override;
   arrow::Status Seek(int64_t position) override;
