@@ -1,0 +1,144 @@
+"""What the tests share: each has a store and a private node of its own, which leaves with
+it, and tables are made once."""
+
+import json
+import os
+import shutil
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import forebay
+
+PROGRAMS = Path(forebay.__file__).parent / "bin"
+
+
+def node_pids(runtime):
+    """The processes that listen in a runtime directory."""
+    pids = []
+    for path in Path(runtime, "forebay").glob("*.sock"):
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as link:
+            try:
+                link.connect(str(path))
+            except OSError:
+                continue
+            who = link.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
+            pids.append(struct.unpack("3i", who)[0])
+    return pids
+
+
+def alive(pid):
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+    except OSError:
+        return False
+    return state != "Z"
+
+
+def kill_node(pid):
+    """Kill -9, and back when it is gone."""
+    os.kill(pid, signal.SIGKILL)
+    wait_until(lambda: not alive(pid), f"node {pid} does not die")
+
+
+def wait_until(condition, otherwise, seconds=30):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, otherwise
+        time.sleep(0.01)
+
+
+@pytest.fixture(autouse=True)
+def store(tmp_path, monkeypatch):
+    """The store spec of this test; its node ends with the test. Sockets need short paths."""
+    runtime = tempfile.mkdtemp(prefix="fb-", dir="/tmp")
+    spec = f"ssd:{tmp_path}/store"
+    monkeypatch.setenv("XDG_RUNTIME_DIR", runtime)
+    monkeypatch.setenv("FOREBAY_STORE", spec)
+    for name in ("RANK", "WORLD_SIZE", "FOREBAY_NODE"):
+        monkeypatch.delenv(name, raising=False)
+    yield spec
+    for pid in node_pids(runtime):
+        os.kill(pid, signal.SIGTERM)
+        try:
+            wait_until(lambda: not alive(pid), "", seconds=10)
+        except AssertionError:
+            os.kill(pid, signal.SIGKILL)
+    shutil.rmtree(runtime)
+
+
+@pytest.fixture
+def node_status():
+    """Asks the test's only node."""
+    def ask():
+        command = [PROGRAMS / "forebay", "status", "-o", "json"]
+        text = subprocess.run(command, capture_output=True, check=True, timeout=60).stdout
+        answer = json.loads(text)
+        nodes = answer["nodes"] if isinstance(answer, dict) else answer
+        assert len(nodes) == 1
+        return nodes[0]
+    return ask
+
+
+@pytest.fixture
+def run_python():
+    """Runs a program in a new Python, to its end, and gives back what it printed."""
+    def run(code, *arguments, timeout=120):
+        command = [sys.executable, "-W", "error", "-c", code, *map(str, arguments)]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=timeout)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+    return run
+
+
+def write_numbers(folder, rows, files=3, rows_per_group=700):
+    """x is the row's number; the others follow from it."""
+    folder.mkdir(parents=True)
+    bounds = np.linspace(0, rows, files + 1).astype(int)
+    for i in range(files):
+        x = np.arange(bounds[i], bounds[i + 1])
+        table = pa.table({
+            "x": x, "y": x.astype("f4") / 2, "flag": x % 3 == 0,
+            "name": pa.array([f"row {v}" for v in x], pa.string()),
+            "vector": pa.FixedSizeListArray.from_arrays(
+                pa.array(np.repeat(x, 4).astype("f4")), 4)})
+        pq.write_table(table, folder / f"{i:03}.parquet", row_group_size=rows_per_group)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def numbers(tmp_path_factory):
+    """5,000 rows in three files; row i has x == i."""
+    return write_numbers(tmp_path_factory.mktemp("numbers") / "table", 5000)
+
+
+@pytest.fixture(scope="session")
+def small_tables(tmp_path_factory):
+    """Tables by their number of rows."""
+    base = tmp_path_factory.mktemp("small")
+    return {rows: write_numbers(base / str(rows), rows, files=1) for rows in (0, 1, 3, 10, 97)}
+
+
+@pytest.fixture(scope="session")
+def large(tmp_path_factory):
+    """About 100 MB decoded, in several row ranges."""
+    folder = tmp_path_factory.mktemp("large") / "table"
+    folder.mkdir()
+    rng = np.random.default_rng(1)
+    rows = 200_000
+    for i in range(4):
+        x = np.arange(i * rows, (i + 1) * rows)
+        columns = {f"c{k}": rng.random(rows) for k in range(15)}
+        pq.write_table(pa.table({"x": x, **columns}), folder / f"{i}.parquet",
+                       row_group_size=50_000, compression="none")
+    return folder
