@@ -1,9 +1,9 @@
 // forebay store ls DIR
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <ctime>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <vector>
@@ -17,7 +17,11 @@ namespace forebay::cli {
 namespace {
 
 std::string TimeText(int64_t nanos) {
-  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(nanos / 1'000'000'000));
+  std::time_t seconds = nanos / 1'000'000'000;
+  std::tm parts{};
+  char text[32];
+  if (::gmtime_r(&seconds, &parts) == nullptr) return "-";
+  return {text, std::strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &parts)};
 }
 
 // The last used first: what would be evicted first is at the end.
