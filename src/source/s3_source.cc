@@ -135,16 +135,24 @@ Result<model::Object> S3Source::Stat(const std::string& uri, Deadline deadline) 
   if (place.key.empty() || place.key.ends_with('/')) {
     return Status::NotFound(uri + " is a folder, not an object");
   }
-  auto prepare = [&](const Part&) {
+  // The answer to HEAD has no body, so a 400 does not say why; the answer to GET does.
+  std::string method = "HEAD";
+  HttpTransfer::FetchOptions fetch;
+  fetch.head_only = true;
+  fetch.prepare = [&](const Part&) {
     http::Request request;
-    request.method = "HEAD";
+    request.method = method;
     request.url = Url(place.bucket, place.key);
     return Sign(std::move(request), place.bucket, deadline);
   };
-  auto explain = [&](const http::Response& response, std::string_view body) {
+  fetch.explain = [&](const http::Response& response, std::string_view body) {
+    if (response.status == 400 && method == "HEAD") {
+      method = "GET";
+      return Status::Unavailable("HTTP 400 without a reason");
+    }
     return Explain(place, response, body);
   };
-  FB_ASSIGN_OR_RETURN(Document document, transfer_.Fetch({prepare, explain}, deadline));
+  FB_ASSIGN_OR_RETURN(Document document, transfer_.Fetch(fetch, deadline));
   auto size = document.response.ContentLength();
   std::string etag = StrongEtag(document.response.Find("ETag"));
   std::string canonical = place.ToUri(place.key);

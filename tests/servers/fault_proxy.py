@@ -5,7 +5,7 @@ usage: fault_proxy.py PORT UPSTREAM_PORT
 GET /__plan?stage=S&kind=K&at=A&skip=N&times=N&run=COMMAND adds a fault:
   stage  list, stat or read: which requests it meets
   kind   status500 status503 status429 reset stall short wrong-range extra
-         ignore-range slow-start garbage
+         ignore-range slow-start garbage redirect-region
   at     first, middle or last: how much of the body passes before reset, stall or short
          ignore-range does not work on signed requests
   run    a shell command to run when it fires, before anything is sent (to overwrite the
@@ -167,6 +167,8 @@ class Handler(BaseHTTPRequestHandler):
             status = int(kind[len("status"):])
             headers = [("Retry-After", "1")] if status == 429 else []
             self.plain(status, SLOW_DOWN if status == 503 else b"", headers)
+        elif kind == "redirect-region":
+            self.plain(301, b"", [("x-amz-bucket-region", "eu-west-1")])
         elif kind in ("reset", "stall", "short"):
             self.cut(fault)
         elif kind == "wrong-range":
