@@ -109,6 +109,7 @@ class Store {
   uint64_t Excess(size_t tier, double share) const;
   Level LevelOf(size_t tier) const;
   bool ScanIsDue(size_t tier) const;
+  bool HasUnscanned(size_t tier) const;
   bool CanMakeRoom(size_t tier) const;
   enum class Mapped { kNo, kYes };
   void EvictBytes(size_t tier, uint64_t bytes, Mapped mapped);

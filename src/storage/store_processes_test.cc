@@ -96,7 +96,7 @@ TEST_F(StoreProcessesTest, ShareADirectoryBelowItsQuota) {
     children.push_back(Spawn([&] {
       auto store = Store::Open(Options(kQuota));
       if (!store.ok()) _exit(kWrong);
-      UseStore(**store, seed, 300, 800);
+      UseStore(**store, seed, 300, 300);
       if ((*store)->Stats().tiers[0].evictions == 0) _exit(kWrong + 1);
       if ((*store)->Stats().quarantined != 0) _exit(kWrong + 2);
     }));

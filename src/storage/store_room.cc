@@ -134,6 +134,11 @@ bool Store::ScanIsDue(size_t tier) const {
   return shelf.unscanned_bytes > headroom / kScanShare;
 }
 
+bool Store::HasUnscanned(size_t tier) const {
+  std::lock_guard lock(mutex_);
+  return shelves_[tier]->unscanned_bytes > 0;
+}
+
 // kFull when the tier stays above its quota or below its floor.
 Status Store::MakeRoom(size_t tier) {
   Shelf& shelf = *shelves_[tier];
@@ -146,6 +151,7 @@ Status Store::MakeRoom(size_t tier) {
   } else if (!evicting.try_lock()) {
     return Status::OK();  // it fits, and another thread is at it
   }
+  if (HasUnscanned(tier)) Rescan(tier);
   EvictToLow(tier);
   if (Excess(tier, 1.0) == 0) return Status::OK();
   return Status::Full(fmt::format(
@@ -155,7 +161,6 @@ Status Store::MakeRoom(size_t tier) {
 
 void Store::EvictToLow(size_t tier) {
   Shelf& shelf = *shelves_[tier];
-  if (shelf.tier->shared()) Rescan(tier);
   if (LevelOf(tier) == Level::kBelowHigh || !CanMakeRoom(tier)) return;
   for (int round = 0; round < kEvictRoundsMax; ++round) {
     uint64_t excess = Excess(tier, shelf.options.low_watermark);

@@ -60,6 +60,7 @@ size_t Store::Trim() {
   }
   for (size_t tier = 0; tier < shelves_.size(); ++tier) {
     std::lock_guard evicting(shelves_[tier]->evicting);
+    Rescan(tier);
     EvictToLow(tier);
   }
   for (auto& shelf : shelves_) {
