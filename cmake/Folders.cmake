@@ -24,6 +24,10 @@ forebay_folder_if_there(source ARROW LINK forebay_model forebay_http forebay_arr
 if(FOREBAY_TESTS)
   add_library(forebay_test_places STATIC tests/support/source_place.cc)
   target_link_libraries(forebay_test_places PUBLIC forebay_source forebay_test_support)
+  # HDFS takes most of a minute, so it runs beside the rest.
+  set_tests_properties(source PROPERTIES ENVIRONMENT "GTEST_FILTER=-*Hdfs*")
+  add_test(NAME source_hdfs COMMAND source_test)
+  set_tests_properties(source_hdfs PROPERTIES TIMEOUT 600 ENVIRONMENT "GTEST_FILTER=*Hdfs*")
 endif()
 forebay_folder_if_there(table ARROW LINK forebay_model forebay_source)
 forebay_folder_if_there(wire LINK forebay_model)
