@@ -23,6 +23,7 @@ struct Table {
                                {"image", "z", true, {}, {}},
                                {"label", "i", true, {}, {}},
                                {"text", "u", true, {}, {}}};
+  std::string context;
   bool leading_unit = false;
 
   std::shared_ptr<const Manifest> Make() const {
@@ -32,15 +33,18 @@ struct Table {
                              .schema = {.fields = fields, .metadata = {}}});
     if (leading_unit) {
       uint32_t other = builder.AddObject({"file:///0", {}}, 5);
-      builder.AddUnit(
-          {.pieces = {{other, 0, 1, 5}}, .range_rows = {5}, .wide_columns = {}});
+      builder.AddUnit({.pieces = {{other, 0, 1, 5}},
+                       .range_rows = {5},
+                       .wide_columns = {},
+                       .context = {}});
     }
     uint32_t a = builder.AddObject(object, 30);
     uint64_t rows = 0;
     for (uint32_t n : range_rows) rows += n;
     builder.AddUnit({.pieces = {{a, first_group, group_count, rows}},
                      .range_rows = range_rows,
-                     .wide_columns = {kImage}});
+                     .wide_columns = {kImage},
+                     .context = context});
     auto bytes = std::make_shared<std::string>(builder.Finish());
     return *Manifest::View(*bytes, bytes);
   }
@@ -67,6 +71,7 @@ TEST(ChunkKey, DependsOnEverythingItsBytesDependOn) {
       {"etag", [](Table& t) { t.object.identity.etag = "e"; }},
       {"first group", [](Table& t) { t.first_group = 1; }},
       {"group count", [](Table& t) { t.group_count = 3; }},
+      {"folder names", [](Table& t) { t.context = "day=1"; }},
       {"rows of the range",
        [](Table& t) {
          t.range_rows = {15, 15};

@@ -203,6 +203,7 @@ void ManifestBuilder::AddUnit(const Unit& unit) {
   record.first_row = row_count_;
   record.first_piece = static_cast<uint32_t>(pieces_.size());
   record.piece_count = static_cast<uint32_t>(unit.pieces.size());
+  content.Update(&record.piece_count, sizeof(record.piece_count));
   for (const Piece& piece : unit.pieces) {
     content.Update(&object_hashes_[piece.object], sizeof(Hash128));
     content.Update(&piece.first_group, sizeof(piece.first_group));

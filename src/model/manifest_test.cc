@@ -32,12 +32,15 @@ std::string Sample() {
                            .schema = schema});
   uint32_t a = builder.AddObject(LocalFile("file:///a"), 40);
   uint32_t b = builder.AddObject({"s3://b/b", {.size = 9, .etag = "\"e\""}}, 10);
-  builder.AddUnit(
-      {.pieces = {{a, 0, 3, 30}}, .range_rows = {16, 14}, .wide_columns = {69}});
+  builder.AddUnit({.pieces = {{a, 0, 3, 30}},
+                   .range_rows = {16, 14},
+                   .wide_columns = {69},
+                   .context = {}});
   builder.AddUnit({.pieces = {{a, 3, 1, 10}, {b, 0, 1, 10}},
                    .range_rows = {20},
-                   .wide_columns = {0}});
-  builder.AddUnit({.pieces = {}, .range_rows = {}, .wide_columns = {}});
+                   .wide_columns = {0},
+                   .context = {}});
+  builder.AddUnit({.pieces = {}, .range_rows = {}, .wide_columns = {}, .context = {}});
   return builder.Finish();
 }
 
