@@ -3,6 +3,7 @@
 #include <arrow/ipc/api.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include "base/arrow_status.h"
 #include "base/size.h"
@@ -58,18 +59,101 @@ class MessageStream : public arrow::io::InputStream {
   int64_t position_ = 0;
 };
 
-class FileBatches : public BatchStream {
+// The body of one message, as a file of its own.
+class BodyFile : public arrow::io::RandomAccessFile {
  public:
-  FileBatches(std::shared_ptr<arrow::ipc::RecordBatchFileReader> reader, GroupRead read)
-      : reader_(std::move(reader)), read_(std::move(read)) {}
+  BodyFile(ObjectFile* file, const IpcBlock& block)
+      : file_(file),
+        start_(block.offset + block.metadata_bytes),
+        size_(block.body_bytes) {}
+  ~BodyFile() override = default;
+
+  arrow::Result<std::shared_ptr<arrow::Buffer>> ReadAt(int64_t position,
+                                                       int64_t count) override {
+    if (position < 0 || count < 0 || position > size_ || count > size_ - position) {
+      return arrow::Status::SerializationError("a buffer is outside its message");
+    }
+    return file_->ReadAt(start_ + position, count);
+  }
+  arrow::Result<int64_t> ReadAt(int64_t position, int64_t count, void* out) override {
+    ARROW_ASSIGN_OR_RAISE(auto bytes, ReadAt(position, count));
+    std::memcpy(out, bytes->data(), static_cast<size_t>(bytes->size()));
+    return bytes->size();
+  }
+  arrow::Result<int64_t> GetSize() override { return size_; }
+  arrow::Result<int64_t> Read(int64_t, void*) override { return NoCursor(); }
+  arrow::Result<std::shared_ptr<arrow::Buffer>> Read(int64_t) override {
+    return NoCursor();
+  }
+  arrow::Status Seek(int64_t) override { return NoCursor(); }
+  arrow::Result<int64_t> Tell() const override { return NoCursor(); }
+  arrow::Status Close() override { return arrow::Status::OK(); }
+  bool closed() const override { return false; }
+
+ private:
+  static arrow::Status NoCursor() {
+    return arrow::Status::NotImplemented("a message body is read by position only");
+  }
+
+  ObjectFile* file_;
+  const int64_t start_;
+  const int64_t size_;
+};
+
+// Batches whose columns can be read one by one: only the wanted buffers are fetched.
+class ColumnwiseBatches : public BatchStream {
+ public:
+  ColumnwiseBatches(ObjectFile* file, const IpcLayout& layout, GroupRead read)
+      : file_(file), layout_(layout), read_(std::move(read)) {
+    options_.memory_pool = file->access().memory_pool;
+    options_.use_threads = false;
+    options_.included_fields = read_.fields;
+  }
+
   arrow::Result<std::shared_ptr<arrow::RecordBatch>> Next() override {
     if (next_ == read_.group_count) return nullptr;
-    return reader_->ReadRecordBatch(static_cast<int>(read_.first_group + next_++));
+    const IpcBatch& batch = layout_.batches[read_.first_group + next_++];
+    ARROW_RETURN_NOT_OK(Prefetch(batch));
+    int64_t body = batch.block.offset + batch.block.metadata_bytes;
+    ARROW_ASSIGN_OR_RAISE(auto bytes,
+                          file_->ReadAt(batch.block.offset, body - batch.block.offset));
+    ARROW_ASSIGN_OR_RAISE(auto message,
+                          arrow::ipc::Message::Open(Metadata(bytes), EmptyBody()));
+    BodyFile body_file(file_, batch.block);
+    return arrow::ipc::ReadRecordBatch(*message->metadata(), layout_.schema, &memo_,
+                                       options_, &body_file);
   }
 
  private:
-  std::shared_ptr<arrow::ipc::RecordBatchFileReader> reader_;
+  arrow::Status Prefetch(const IpcBatch& batch) {
+    std::vector<arrow::io::ReadRange> ranges = {
+        {batch.block.offset, batch.block.metadata_bytes}};
+    int64_t body = batch.block.offset + batch.block.metadata_bytes;
+    for (int field : read_.fields) {
+      if (batch.column_ranges.empty()) break;
+      auto range = batch.column_ranges.at(field);
+      if (range.length > batch.block.body_bytes) continue;
+      ranges.push_back({body + range.offset, range.length});
+    }
+    file_->Forget();
+    return ToArrow(file_->Prefetch(ranges));
+  }
+  // Without its prefix of 8 bytes, or 4 before Arrow 0.15.
+  static std::shared_ptr<arrow::Buffer> Metadata(
+      const std::shared_ptr<arrow::Buffer>& bytes) {
+    int32_t marker = 0;
+    std::memcpy(&marker, bytes->data(), sizeof(marker));
+    return arrow::SliceBuffer(bytes, marker == -1 ? 8 : 4);
+  }
+  static std::shared_ptr<arrow::Buffer> EmptyBody() {
+    return std::make_shared<arrow::Buffer>(nullptr, 0);
+  }
+
+  ObjectFile* file_;
+  const IpcLayout& layout_;
   const GroupRead read_;
+  arrow::ipc::IpcReadOptions options_ = arrow::ipc::IpcReadOptions::Defaults();
+  arrow::ipc::DictionaryMemo memo_;
   uint32_t next_ = 0;
 };
 
@@ -84,6 +168,20 @@ class StreamBatches : public BatchStream {
  private:
   std::shared_ptr<arrow::ipc::RecordBatchStreamReader> reader_;
 };
+
+bool HasDictionary(const arrow::DataType& type) {
+  if (type.id() == arrow::Type::DICTIONARY) return true;
+  if (type.id() == arrow::Type::EXTENSION) {
+    return HasDictionary(*static_cast<const arrow::ExtensionType&>(type).storage_type());
+  }
+  return std::ranges::any_of(type.fields(),
+                             [](const auto& f) { return HasDictionary(*f->type()); });
+}
+
+bool HasDictionary(const arrow::Schema& schema) {
+  return std::ranges::any_of(schema.fields(),
+                             [](const auto& f) { return HasDictionary(*f->type()); });
+}
 
 class IpcFile : public TableFile {
  public:
@@ -104,19 +202,21 @@ class IpcFile : public TableFile {
       return arrow::Status::SerializationError(
           "the file has fewer batches than expected");
     }
+    // Dictionaries and foreign byte order need Arrow's stream reader, which takes whole
+    // messages.
+    bool columnwise = layout_->dictionaries.empty() &&
+                      layout_->schema->is_native_endian() &&
+                      !HasDictionary(*layout_->schema);
+    if (!columnwise) return ReadStream(read);
+    return std::make_unique<ColumnwiseBatches>(file_.get(), *layout_, read);
+  }
+
+ private:
+  arrow::Result<std::unique_ptr<BatchStream>> ReadStream(const GroupRead& read) {
     auto options = arrow::ipc::IpcReadOptions::Defaults();
     options.memory_pool = file_->access().memory_pool;
     options.use_threads = false;
     options.included_fields = read.fields;
-    if (layout_->is_stream) return ReadStream(read, options);
-    ARROW_ASSIGN_OR_RAISE(auto reader,
-                          arrow::ipc::RecordBatchFileReader::Open(file_, options));
-    return std::make_unique<FileBatches>(std::move(reader), read);
-  }
-
- private:
-  arrow::Result<std::unique_ptr<BatchStream>> ReadStream(
-      const GroupRead& read, const arrow::ipc::IpcReadOptions& options) {
     std::vector<IpcBlock> blocks = {layout_->schema_block};
     uint32_t dictionary = 0;
     for (uint32_t i = 0; i < read.group_count; ++i) {

@@ -15,7 +15,8 @@ namespace forebay::table {
 namespace {
 
 constexpr std::string_view kFileMagic = "ARROW1";
-constexpr int64_t kTailBytes = 10;  // int32 footer size, magic
+constexpr int64_t kFileHeadBytes = 8;  // magic, padding
+constexpr int64_t kTailBytes = 10;     // int32 footer size, magic
 constexpr int64_t kWindowBytes = 64 * kKiB;
 constexpr uint32_t kBlockWidth = 24;
 constexpr uint32_t kBufferWidth = 16;
@@ -78,44 +79,62 @@ int64_t BufferCount(const arrow::DataType& type, const FlatVector& variadic,
   return count;
 }
 
-uint64_t SumBuffers(const FlatVector& buffers, int64_t first, int64_t count) {
+// From the first to the end of the last of some buffers, and their bytes together.
+struct BufferSpan {
+  arrow::io::ReadRange range{0, 0};
   uint64_t bytes = 0;
+};
+
+BufferSpan SpanOf(const FlatVector& buffers, int64_t first, int64_t count) {
+  BufferSpan span;
+  int64_t begin = INT64_MAX, end = 0;
   for (int64_t i = first; i < first + count && i < buffers.count; ++i) {
+    auto offset = buffers.Get<int64_t>(static_cast<uint32_t>(i), kBufferWidth, 0);
     auto length = buffers.Get<int64_t>(static_cast<uint32_t>(i), kBufferWidth, 8);
-    bytes += static_cast<uint64_t>(std::max<int64_t>(length, 0));
+    if (offset < 0 || length <= 0 || length > INT64_MAX - offset) continue;
+    span.bytes += static_cast<uint64_t>(length);
+    begin = std::min(begin, offset);
+    end = std::max(end, offset + length);
   }
-  return bytes;
+  if (begin < end) span.range = {begin, end - begin};
+  return span;
 }
 
-GroupLayout MeasureBatch(const FlatTable& batch, const arrow::Schema& schema,
-                         uint64_t rows) {
-  GroupLayout layout{.row_count = rows, .column_bytes = {}};
-  FlatVector buffers = batch.Vector(kBuffers, kBufferWidth);
-  FlatVector variadic = batch.Vector(kVariadic, sizeof(int64_t));
-  uint64_t factor = batch.Table(kCompression).ok() ? kUsualCompression : 1;
+void MeasureBatch(const FlatTable& header, const arrow::Schema& schema, IpcBatch* batch) {
+  GroupLayout& layout = batch->layout;
+  uint64_t rows = layout.row_count;
+  FlatVector buffers = header.Vector(kBuffers, kBufferWidth);
+  FlatVector variadic = header.Vector(kVariadic, sizeof(int64_t));
+  uint64_t factor = header.Table(kCompression).ok() ? kUsualCompression : 1;
   int64_t next_buffer = 0;
   uint32_t next_variadic = 0;
   for (const auto& field : schema.fields()) {
     int64_t count =
         next_buffer < 0 ? -1 : BufferCount(*field->type(), variadic, &next_variadic);
-    uint64_t stored = count < 0 ? 0 : SumBuffers(buffers, next_buffer, count) * factor;
+    BufferSpan span = count < 0 ? BufferSpan() : SpanOf(buffers, next_buffer, count);
     next_buffer = count < 0 ? -1 : next_buffer + count;
+    batch->column_ranges.push_back(span.range);
+    uint64_t bytes = span.bytes * factor;
     auto bits = FixedBits(*field->type());
     if (field->type()->id() == arrow::Type::DICTIONARY) {
-      stored = rows * (kUnknownValueBytes + 4);
+      bytes = rows * (kUnknownValueBytes + 4);
     }
-    layout.column_bytes.push_back(bits ? (rows * *bits + 7) / 8 : stored);
+    layout.column_bytes.push_back(bits ? (rows * *bits + 7) / 8 : bytes);
   }
-  return layout;
+  if (next_buffer != static_cast<int64_t>(buffers.count)) batch->column_ranges.clear();
 }
 
 arrow::Status AddBatch(const FlatTable& message, IpcBlock block, IpcLayout* layout) {
   FlatTable header = message.Table(kHeader);
   auto rows = header.Scalar<int64_t>(kLength);
   if (!header.ok() || rows < 0) return Broken("a record batch has no rows");
-  layout->batches.push_back(
-      {block, static_cast<uint32_t>(layout->dictionaries.size()),
-       MeasureBatch(header, *layout->schema, static_cast<uint64_t>(rows))});
+  IpcBatch batch{
+      .block = block,
+      .dictionaries_before = static_cast<uint32_t>(layout->dictionaries.size()),
+      .layout = {.row_count = static_cast<uint64_t>(rows), .column_bytes = {}},
+      .column_ranges = {}};
+  MeasureBatch(header, *layout->schema, &batch);
+  layout->batches.push_back(std::move(batch));
   return arrow::Status::OK();
 }
 
@@ -168,32 +187,6 @@ arrow::Status ReadBatchHeaders(const std::shared_ptr<ObjectFile>& file,
     ARROW_RETURN_NOT_OK(AddBatch(message, block, layout));
   }
   return arrow::Status::OK();
-}
-
-arrow::Status ReadFileLayout(const std::shared_ptr<ObjectFile>& file, IpcLayout* layout) {
-  auto options = arrow::ipc::IpcReadOptions::Defaults();
-  options.memory_pool = file->access().memory_pool;
-  options.use_threads = false;
-  ARROW_ASSIGN_OR_RAISE(auto reader,
-                        arrow::ipc::RecordBatchFileReader::Open(file, options));
-  layout->schema = reader->schema();
-  ARROW_ASSIGN_OR_RAISE(int64_t size, file->GetSize());
-  ARROW_ASSIGN_OR_RAISE(auto tail, file->ReadAt(size - kTailBytes, kTailBytes));
-  if (tail->size() != kTailBytes) return Broken("the file is too short");
-  int32_t footer_bytes = 0;
-  std::memcpy(&footer_bytes, tail->data(), sizeof(footer_bytes));
-  if (footer_bytes <= 0 || footer_bytes > size - kTailBytes) return Broken("footer size");
-  ARROW_ASSIGN_OR_RAISE(auto bytes,
-                        file->ReadAt(size - kTailBytes - footer_bytes, footer_bytes));
-  FlatTable footer = FlatTable::Root(View(*bytes));
-  ARROW_ASSIGN_OR_RAISE(layout->dictionaries,
-                        ParseBlocks(footer.Vector(kDictionaries, kBlockWidth), size));
-  ARROW_ASSIGN_OR_RAISE(auto blocks,
-                        ParseBlocks(footer.Vector(kRecordBatches, kBlockWidth), size));
-  if (blocks.size() != static_cast<size_t>(reader->num_record_batches())) {
-    return Broken("the footer's batch count");
-  }
-  return ReadBatchHeaders(file, blocks, layout);
 }
 
 // Walks a stream's messages, jumping over bodies; small messages share a window.
@@ -252,6 +245,31 @@ arrow::Status AddMessage(std::string_view bytes, IpcBlock block, IpcLayout* layo
   return arrow::Status::OK();
 }
 
+// The footer names the blocks; the schema is that of the stream a file begins with.
+arrow::Status ReadFileLayout(const std::shared_ptr<ObjectFile>& file, IpcLayout* layout) {
+  ARROW_ASSIGN_OR_RAISE(int64_t size, file->GetSize());
+  if (size < kFileHeadBytes + kTailBytes) return Broken("the file is too short");
+  ARROW_ASSIGN_OR_RAISE(auto tail, file->ReadAt(size - kTailBytes, kTailBytes));
+  if (!View(*tail).ends_with(kFileMagic)) return Broken("the file has no end");
+  int32_t footer_bytes = 0;
+  std::memcpy(&footer_bytes, tail->data(), sizeof(footer_bytes));
+  if (footer_bytes <= 0 || footer_bytes > size - kTailBytes) return Broken("footer size");
+  ARROW_ASSIGN_OR_RAISE(auto bytes,
+                        file->ReadAt(size - kTailBytes - footer_bytes, footer_bytes));
+  FlatTable footer = FlatTable::Root(View(*bytes));
+  if (!footer.ok()) return Broken("the footer has no root");
+  StreamWalk walk(file.get());
+  ARROW_ASSIGN_OR_RAISE(std::string_view schema, walk.At(kFileHeadBytes));
+  if (schema.empty()) return Broken("the file has no schema");
+  IpcBlock block{kFileHeadBytes, static_cast<int64_t>(schema.size()), 0};
+  ARROW_RETURN_NOT_OK(AddMessage(schema, block, layout));
+  ARROW_ASSIGN_OR_RAISE(layout->dictionaries,
+                        ParseBlocks(footer.Vector(kDictionaries, kBlockWidth), size));
+  ARROW_ASSIGN_OR_RAISE(auto blocks,
+                        ParseBlocks(footer.Vector(kRecordBatches, kBlockWidth), size));
+  return ReadBatchHeaders(file, blocks, layout);
+}
+
 arrow::Status ReadStreamLayout(const std::shared_ptr<ObjectFile>& file,
                                IpcLayout* layout) {
   StreamWalk walk(file.get());
@@ -284,9 +302,9 @@ arrow::Result<std::shared_ptr<const IpcLayout>> ReadIpcLayout(
     return arrow::Status::NotImplemented(
         "Feather version 1 is not read; write it again with a current pyarrow");
   }
-  layout->is_stream = View(*magic) != kFileMagic;
-  ARROW_RETURN_NOT_OK(layout->is_stream ? ReadStreamLayout(file, layout.get())
-                                        : ReadFileLayout(file, layout.get()));
+  bool is_file = View(*magic) == kFileMagic;
+  ARROW_RETURN_NOT_OK(is_file ? ReadFileLayout(file, layout.get())
+                              : ReadStreamLayout(file, layout.get()));
   return layout;
 }
 

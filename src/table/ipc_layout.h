@@ -22,14 +22,15 @@ struct IpcBlock {
 
 struct IpcBatch {
   IpcBlock block;
-  uint32_t dictionaries_before = 0;  // of a stream: messages this batch may refer to
+  uint32_t dictionaries_before = 0;  // messages this batch may refer to
   GroupLayout layout;
+  // Per column, where its buffers are in the body; empty where the metadata is odd.
+  std::vector<arrow::io::ReadRange> column_ranges;
 };
 
 struct IpcLayout : Footer {
-  bool is_stream = false;
   std::shared_ptr<arrow::Schema> schema;
-  IpcBlock schema_block;  // of a stream
+  IpcBlock schema_block;
   std::vector<IpcBlock> dictionaries;
   std::vector<IpcBatch> batches;
 };

@@ -17,36 +17,27 @@ constexpr int64_t kTailGuessBytes = 64 * kKiB;
 // The footer gives a stripe's size but not its columns'; strings usually shrink so much.
 constexpr uint64_t kUsualCompression = 3;
 
+// A stripe is decoded at once: the way to part of one leads through its row index, whose
+// reader does not survive a broken file. Stripes are made to be held in memory.
 class OrcStream : public BatchStream {
  public:
-  OrcStream(ORCFileReader* reader, GroupRead read) : reader_(reader), read_(read) {}
+  OrcStream(ORCFileReader* reader, GroupRead read)
+      : reader_(reader), read_(std::move(read)) {}
 
   arrow::Result<std::shared_ptr<arrow::RecordBatch>> Next() override {
-    while (true) {
-      if (stripe_ != nullptr) {
-        ARROW_ASSIGN_OR_RAISE(auto batch, stripe_->Next());
-        if (batch != nullptr) return batch;
-      }
-      if (next_ == read_.group_count) return nullptr;
-      ARROW_RETURN_NOT_OK(OpenStripe(read_.first_group + next_++));
-    }
-  }
-
- private:
-  arrow::Status OpenStripe(uint32_t index) {
-    if (index >= reader_->NumberOfStripes()) {
+    if (next_ == read_.group_count) return nullptr;
+    uint32_t stripe = read_.first_group + next_++;
+    if (stripe >= reader_->NumberOfStripes()) {
       return arrow::Status::SerializationError(
           "the file has fewer stripes than expected");
     }
-    ARROW_RETURN_NOT_OK(reader_->Seek(reader_->GetStripeInformation(index).first_row_id));
-    return reader_->NextStripeReader(std::max<int64_t>(read_.batch_rows, 1), read_.fields)
-        .Value(&stripe_);
+    return reader_->ReadStripe(stripe, read_.fields);
   }
 
+ private:
   ORCFileReader* reader_;
   const GroupRead read_;
   uint32_t next_ = 0;
-  std::shared_ptr<arrow::RecordBatchReader> stripe_;
 };
 
 class OrcFile : public TableFile {
