@@ -55,4 +55,4 @@ tsan: setup ## the C++ tests under ThreadSanitizer
 	@ctest --test-dir build/tsan -LE slow --output-on-failure -j$(JOBS)
 
 clean: ## remove what was built; .venv and caches stay
-	rm -rf build bin dist python/forebay/_native*.so
+	rm -rf build bin dist python/forebay/_native*.so python/forebay/bin
