@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "reader/column_text.h"
+#include "reader/gather.h"
 #include "reader/random_chunk.h"
 
 namespace forebay::reader {
@@ -115,19 +116,45 @@ TEST(ParseChunk, RefusesEveryTruncation) {
   }
 }
 
-// Whatever the metadata says: columns that stay inside the bytes, or kCorrupt.
-TEST(ParseChunk, StaysInsideTheBytesWhateverTheMetadataSays) {
+// What a column reaches into must be there.
+void ExpectInside(const ChunkColumn& column, std::string_view file) {
+  auto* begin = reinterpret_cast<const uint8_t*>(file.data());
+  if (column.values != nullptr) {
+    ASSERT_GE(column.values, begin);
+    ASSERT_LE(column.values + column.values_size, begin + file.size());
+  }
+  uint64_t needed = column.type.layout == Layout::kStruct ? column.length : 0;
+  if (column.type.layout == Layout::kFixedList)
+    needed = column.length * column.type.width;
+  if (HasOffsets(column.type.layout)) {
+    uint64_t width = OffsetWidth(column.type.layout);
+    std::memcpy(&needed, column.offsets + column.length * width, width);
+  }
+  for (const ChunkColumn& child : column.children) {
+    ASSERT_GE(child.length, needed);
+    ExpectInside(child, file);
+  }
+}
+
+// Whatever the bytes say: columns that stay inside them and rows that can be gathered, or
+// kCorrupt.
+TEST(ParseChunk, StaysInsideTheBytesWhateverTheySay) {
   std::vector<model::Field> fields = Fields();
   std::string whole = ReadFile("types.arrow");
+  auto pool = BufferPool::Make();
+  std::vector<ColumnGatherer> gatherers;
+  for (const auto& field : fields)
+    gatherers.push_back(*ColumnGatherer::Make(field, pool));
+  std::vector<RowAddress> shuffled{{0, 4}, {0, 2}, {0, 0}, {0, 3}, {0, 1}};
+  std::vector<RowAddress> run{{0, 0}, {0, 1}, {0, 2}, {0, 3}, {0, 4}};
   constexpr uint64_t kSeed = 41;
   std::mt19937_64 random(kSeed);
   int refused = 0;
-  for (int i = 0; i < 60'000; ++i) {
+  for (int i = 0; i < 20'000; ++i) {
     Exact file(whole);
     for (uint64_t k = 0, n = random() % 3 + 1; k < n; ++k) {
-      uint64_t at = random() % file.size;
       constexpr uint8_t kBytes[] = {0, 1, 0x7F, 0x80, 0xFF};
-      file.bytes[at] = static_cast<char>(kBytes[random() % 5]);
+      file.bytes[random() % file.size] = static_cast<char>(kBytes[random() % 5]);
     }
     auto columns = ParseChunk(file.view(), Pointers(fields), 5);
     if (!columns.ok()) {
@@ -136,12 +163,14 @@ TEST(ParseChunk, StaysInsideTheBytesWhateverTheMetadataSays) {
       continue;
     }
     for (size_t c = 0; c < fields.size(); ++c) {
-      const ChunkColumn& column = (*columns)[c];
-      if (column.values == nullptr) continue;
-      auto* begin = reinterpret_cast<const uint8_t*>(file.bytes.get());
-      ASSERT_GE(column.values, begin);
-      ASSERT_LE(column.values + column.values_size, begin + file.size);
+      ExpectInside((*columns)[c], file.view());
+      const ChunkColumn* source[] = {&(*columns)[c]};
+      for (const auto& rows : {shuffled, run}) {
+        auto gathered = gatherers[c].Gather(source, rows);
+        ASSERT_TRUE(gathered.ok() || gathered.status().code() == StatusCode::kCorrupt);
+      }
     }
+    if (testing::Test::HasFailure()) return;
   }
   EXPECT_GT(refused, 1000);
 }
