@@ -14,8 +14,8 @@
 
 namespace forebay::reader {
 
-// A column where it lies in a mapped chunk. Does not own the bytes. What gathering one row
-// reads of it is its first cache line.
+// A column where it lies in a mapped chunk. Does not own the bytes. What gathering one
+// row reads of it is its first cache line.
 struct alignas(64) ChunkColumn {
   TypeLayout type;
   uint64_t length = 0;
