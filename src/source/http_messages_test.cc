@@ -3,8 +3,8 @@
 
 #include <random>
 
-#include "source/etag.h"
 #include "source/http_status.h"
+#include "source/identity.h"
 #include "source/range_body.h"
 #include "source/s3_list.h"
 #include "source/webhdfs_json.h"

@@ -2,7 +2,6 @@
 
 #include <utility>
 
-#include "source/etag.h"
 #include "source/http_status.h"
 #include "source/identity.h"
 #include "source/range_body.h"

@@ -33,6 +33,16 @@ model::ObjectIdentity FileIdentity(const struct stat& st) {
   return identity;
 }
 
+std::string StrongEtag(std::string_view header) {
+  if (header.starts_with("W/") || header.starts_with("w/")) return {};
+  if (header.size() >= 2 && header.front() == '"' && header.back() == '"') {
+    header = header.substr(1, header.size() - 2);
+  }
+  return std::string(header);
+}
+
+std::string QuoteEtag(std::string_view etag) { return '"' + std::string(etag) + '"'; }
+
 Status ChangedStatus(const model::Object& object) {
   return Status::Changed("source changed: " + RedactUri(object.uri) +
                          " is no longer the object that was pinned; open the dataset "

@@ -16,6 +16,12 @@ namespace forebay::source {
 
 model::ObjectIdentity FileIdentity(const struct stat& st);
 
+// Entity tags as HTTP and S3 spell them: "\"abc\"" and "abc" → "abc". Weak tags (W/"abc")
+// do not promise equal bytes: "".
+std::string StrongEtag(std::string_view header);
+// "abc" → "\"abc\"", for If-Match.
+std::string QuoteEtag(std::string_view etag);
+
 // kChanged: "source changed: <uri> …". The URI is redacted.
 Status ChangedStatus(const model::Object& object);
 // kDeadline: "time was up <doing>".

@@ -4,7 +4,7 @@
 
 #include "http/message.h"
 #include "http/percent.h"
-#include "source/etag.h"
+#include "source/identity.h"
 #include "source/xml.h"
 
 namespace forebay::source {

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "http/percent.h"
-#include "source/etag.h"
 #include "source/http_status.h"
 #include "source/identity.h"
 #include "source/s3_list.h"

@@ -54,7 +54,7 @@ def take_fault(method, target):
     return None
 
 
-class Handler(BaseHTTPRequestHandler):
+class Proxy(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def plain(self, status, body=b"", headers=()):
@@ -209,4 +209,4 @@ class Handler(BaseHTTPRequestHandler):
 
 
 ThreadingHTTPServer.daemon_threads = True
-ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()
+ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Proxy).serve_forever()

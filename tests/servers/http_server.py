@@ -23,7 +23,7 @@ parser.add_argument("--user")
 arguments = parser.parse_args()
 
 
-class Handler(BaseHTTPRequestHandler):
+class Site(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def refuse(self, status):
@@ -103,4 +103,4 @@ class Handler(BaseHTTPRequestHandler):
 
 
 ThreadingHTTPServer.daemon_threads = True
-ThreadingHTTPServer(("127.0.0.1", arguments.port), Handler).serve_forever()
+ThreadingHTTPServer(("127.0.0.1", arguments.port), Site).serve_forever()
