@@ -12,6 +12,7 @@
 
 #include "base/log.h"
 #include "base/size.h"
+#include "cli/exit_code.h"
 #include "node/node.h"
 
 namespace {
@@ -57,7 +58,7 @@ forebay::Result<std::unique_ptr<forebay::node::Node>> Start(const Arguments& arg
 
 int Fail(const Status& status) {
   std::fprintf(stderr, "%s\n", status.message().c_str());
-  return 1;
+  return static_cast<int>(forebay::cli::ExitCodeOf(status.code()));
 }
 
 int Serve(forebay::node::Node& node) {
@@ -117,7 +118,11 @@ int main(int argc, char** argv) {
   app.add_option("--fill-memory", arguments.fill_memory, "cap of all decoding together");
   app.add_option("--fill-threads", arguments.fill_threads, "0: one per core");
   app.add_flag("--daemon", arguments.daemon, "go to the background once ready");
-  CLI11_PARSE(app, argc, argv);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : static_cast<int>(forebay::cli::ExitCode::kUsage);
+  }
   ::umask(0077);
   RaiseFileLimit();
   forebay::InitLog("forebay-node", spdlog::level::info);

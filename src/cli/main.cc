@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <string>
+#include <vector>
 
 #include "base/log.h"
 #include "cli/output.h"
@@ -12,13 +13,28 @@
 namespace forebay::cli {
 namespace {
 
-// "store ls ", as far as it was given.
-std::string VerbOf(const CLI::App& app) {
-  std::string verb;
-  for (const CLI::App* chosen : app.get_subcommands()) {
-    verb += chosen->get_name() + " " + VerbOf(*chosen);
+// The parser of the verb that was given, as far as it was: `store ls`, `store`, or `app`.
+const CLI::App& Deepest(const CLI::App& app) {
+  auto chosen = app.get_subcommands();
+  return chosen.empty() ? app : Deepest(*chosen.back());
+}
+
+std::string FullName(const CLI::App& app) {
+  const CLI::App* parent = app.get_parent();
+  return parent == nullptr ? app.get_name() : FullName(*parent) + " " + app.get_name();
+}
+
+// Why no verb of this parser was chosen.
+std::string NoVerb(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* verb : app.get_subcommands(nullptr)) {
+    names.push_back(verb->get_name());
   }
-  return verb;
+  std::string given = app.remaining().empty() ? "" : app.remaining()[0];
+  return fmt::format(
+      "{}; the verbs of {} are {}",
+      given.empty() ? "a verb is missing" : fmt::format("there is no verb '{}'", given),
+      FullName(app), fmt::join(names, ", "));
 }
 
 // Help goes to stdout and is a success; anything else is one sentence on stderr.
@@ -26,7 +42,10 @@ int ReportParse(const CLI::App& app, const CLI::ParseError& error) {
   if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success)) {
     return app.exit(error);
   }
-  Complain(fmt::format("{}; see forebay {}--help", error.what(), VerbOf(app)));
+  const CLI::App& verb = Deepest(app);
+  bool lacks_verb = !verb.get_subcommands(nullptr).empty();
+  std::string why = lacks_verb ? NoVerb(verb) : error.what();
+  Complain(fmt::format("{}; see {} --help", why, FullName(verb)));
   return static_cast<int>(ExitCode::kUsage);
 }
 

@@ -5,7 +5,6 @@
 #include <CLI/CLI.hpp>
 #include <cerrno>
 #include <cstdio>
-#include <map>
 #include <nlohmann/json.hpp>
 
 #include "base/errno_status.h"
@@ -13,11 +12,15 @@
 namespace forebay::cli {
 
 void AddOutputOption(CLI::App& app, OutputFormat* format) {
-  static const std::map<std::string, OutputFormat> kNames = {
-      {"table", OutputFormat::kTable}, {"json", OutputFormat::kJson}};
-  app.add_option("-o,--output", *format, "table or json")
-      ->transform(CLI::CheckedTransformer(kNames).description(""))
-      ->option_text("FORMAT");
+  auto set = [format](const std::string& name) {
+    if (name != "table" && name != "json") {
+      throw CLI::ValidationError("--output",
+                                 fmt::format("'{}' is neither table nor json", name));
+    }
+    *format = name == "json" ? OutputFormat::kJson : OutputFormat::kTable;
+  };
+  app.add_option_function<std::string>("-o,--output", set, "table or json")
+      ->option_text("FORMAT [table]");
 }
 
 void Print(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); }
