@@ -34,7 +34,7 @@ class Dataset(torch.utils.data.IterableDataset):
                  seed: int = 0, epoch: int = 0, columns: Sequence[str] | None = None,
                  rank: int | None = None, world_size: int | None = None,
                  remainder: str = "drop", global_batch_size: int | None = None,
-                 start_step: int = 0, fill_null: Any = None, format: str = "torch",
+                 start_step: int = 0, fill_null: Any = None,
                  store: str | None = None, options: Mapping[str, Any] | None = None,
                  timeout: float = 600.0, node: str | None = None):
         super().__init__()
@@ -46,7 +46,7 @@ class Dataset(torch.utils.data.IterableDataset):
             "batch_size": batch_size, "global_batch_size": global_batch_size,
             "shuffle": shuffle, "seed": seed, "columns": columns, "rank": rank,
             "world_size": world_size, "remainder": remainder, "fill_null": fill_null,
-            "format": format}
+            "format": "torch"}
         # Shared, so that workers that outlive an epoch hear of the next one.
         self._now = torch.zeros(2, dtype=torch.int64).share_memory_()
         self.set_epoch(epoch, start_step)

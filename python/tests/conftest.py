@@ -1,6 +1,7 @@
 """What the tests share: each has a store and a private node of its own, which leaves with
 it, and tables are made once."""
 
+import contextlib
 import json
 import os
 import shutil
@@ -58,16 +59,18 @@ def wait_until(condition, otherwise, seconds=30):
         time.sleep(0.01)
 
 
-@pytest.fixture(autouse=True)
-def store(tmp_path, monkeypatch):
-    """The store spec of this test; its node ends with the test. Sockets need short paths."""
+@contextlib.contextmanager
+def own_node(folder):
+    """The environment in which `forebay.open` uses a store in this folder; its node ends
+    with it. Sockets need short paths."""
     runtime = tempfile.mkdtemp(prefix="fb-", dir="/tmp")
-    spec = f"ssd:{tmp_path}/store"
-    monkeypatch.setenv("XDG_RUNTIME_DIR", runtime)
-    monkeypatch.setenv("FOREBAY_STORE", spec)
-    for name in ("RANK", "WORLD_SIZE", "FOREBAY_NODE"):
-        monkeypatch.delenv(name, raising=False)
-    yield spec
+    spec = f"ssd:{folder}/store"
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("XDG_RUNTIME_DIR", runtime)
+        environment.setenv("FOREBAY_STORE", spec)
+        for name in ("RANK", "WORLD_SIZE", "FOREBAY_NODE"):
+            environment.delenv(name, raising=False)
+        yield spec
     for pid in node_pids(runtime):
         os.kill(pid, signal.SIGTERM)
         try:
@@ -75,6 +78,13 @@ def store(tmp_path, monkeypatch):
         except AssertionError:
             os.kill(pid, signal.SIGKILL)
     shutil.rmtree(runtime)
+
+
+@pytest.fixture(autouse=True)
+def store(tmp_path):
+    """The store spec of this test."""
+    with own_node(tmp_path) as spec:
+        yield spec
 
 
 @pytest.fixture

@@ -1,0 +1,15 @@
+# Part of the wheel's install step: copies the shared libraries of the programs to
+# forebay/lib, each once and under the name it is asked for by.
+set(package ${CMAKE_INSTALL_PREFIX}/forebay)
+file(GET_RUNTIME_DEPENDENCIES
+  EXECUTABLES ${package}/bin/forebay ${package}/bin/forebay-node
+  DIRECTORIES ${arrow_dir}
+  PRE_EXCLUDE_REGEXES "^ld-linux" "^lib(c|m|dl|rt|pthread|resolv)\\.so"
+  RESOLVED_DEPENDENCIES_VAR libraries)
+foreach(library ${libraries})
+  get_filename_component(name ${library} NAME)
+  configure_file(${library} ${package}/lib/${name} COPYONLY)
+endforeach()
+foreach(program forebay forebay-node)
+  file(RPATH_SET FILE ${package}/bin/${program} NEW_RPATH "$ORIGIN/../lib")
+endforeach()
