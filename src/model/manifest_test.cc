@@ -55,7 +55,10 @@ Result<std::shared_ptr<const Manifest>> View(std::string_view bytes) {
 uint64_t ReadEverything(const Manifest& manifest) {
   uint64_t sum = manifest.origin().size() + manifest.version().low;
   for (uint32_t i = 0; i < manifest.objects().size(); ++i) {
-    sum += manifest.object(i).uri.size() + manifest.object(i).identity.etag.size();
+    Object object = manifest.object(i);
+    EXPECT_EQ(object.uri.size(), manifest.objects()[i].uri_size);
+    EXPECT_EQ(object.identity.etag.size(), manifest.objects()[i].etag_size);
+    sum += object.uri.size() + object.identity.etag.size();
   }
   for (uint32_t u = 0; u < manifest.units().size(); ++u) {
     const UnitRecord& unit = manifest.units()[u];
