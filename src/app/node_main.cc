@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <atomic>
 #include <csignal>
 #include <cstdio>
 #include <filesystem>
@@ -28,9 +29,19 @@ struct Arguments {
   bool daemon = false;
 };
 
-forebay::node::Node* running_node = nullptr;
+std::atomic<forebay::node::Node*> running_node = nullptr;
+std::atomic<bool> told_to_stop = false;
 
-void OnSignal(int) { running_node->Stop(); }
+void OnSignal(int) {
+  told_to_stop = true;
+  if (forebay::node::Node* node = running_node) node->Stop();
+}
+
+// Before the node listens: whoever finds its socket may also end it in order.
+void CatchSignals() {
+  std::signal(SIGTERM, OnSignal);
+  std::signal(SIGINT, OnSignal);
+}
 
 // A node that outlives its starter must hold nothing of it: not its pipes, not its
 // working directory.
@@ -63,9 +74,9 @@ int Fail(const Status& status) {
 
 int Serve(forebay::node::Node& node) {
   running_node = &node;
-  std::signal(SIGTERM, OnSignal);
-  std::signal(SIGINT, OnSignal);
+  if (told_to_stop) node.Stop();
   Status status = node.Run();
+  running_node = nullptr;
   return status.ok() ? 0 : Fail(status);
 }
 
@@ -125,6 +136,7 @@ int main(int argc, char** argv) {
   }
   ::umask(0077);
   RaiseFileLimit();
+  CatchSignals();
   forebay::InitLog("forebay-node", spdlog::level::info);
   arguments.socket = std::filesystem::absolute(arguments.socket).string();
   if (arguments.daemon) {

@@ -37,15 +37,19 @@ Result<std::vector<std::string>> Sockets() {
   return sockets;
 }
 
-// The answer without this very program among the readers.
+// Those who said who they are, without this very program.
+bool IsReader(const NodeStatus& reader) {
+  if (!reader.is_object()) return false;
+  auto pid = reader.find("pid");
+  return pid != reader.end() && *pid != 0 && *pid != ::getpid();
+}
+
 NodeStatus WithoutUs(NodeStatus status) {
   auto readers = status.find("readers");
   if (readers == status.end() || !readers->is_array()) return status;
   auto others = NodeStatus::array();
   for (NodeStatus& reader : *readers) {
-    if (!reader.is_object() || !reader.contains("pid") || reader["pid"] != ::getpid()) {
-      others.push_back(std::move(reader));
-    }
+    if (IsReader(reader)) others.push_back(std::move(reader));
   }
   *readers = std::move(others);
   return status;

@@ -42,24 +42,46 @@ Evictions Held(storage::Store& store) {
   return held;
 }
 
-// Drafts whose writers are surely gone.
-void CountDebris(const std::string& directory, Collected* collected) {
+struct Draft {
+  std::string path;
+  uint64_t bytes;
+};
+
+// A draft that nobody will finish (docs/formats/store.md): its writer is of this host and
+// gone, or it was not written to for an hour.
+bool IsDebris(const std::filesystem::directory_entry& entry) {
+  auto name = storage::TempName::Parse(entry.path().filename().string());
+  if (name && !name->owner.MayBeAlive()) return true;
+  std::error_code error;
+  auto written = entry.last_write_time(error);
+  auto age = std::filesystem::file_time_type::clock::now() - written;
+  return !error && age > std::chrono::hours(1);
+}
+
+std::vector<Draft> FindDebris(const std::string& directory) {
+  std::vector<Draft> debris;
   std::error_code error;
   for (std::filesystem::directory_iterator it(directory + "/tmp", error), end;
        !error && it != end; it.increment(error)) {
-    auto name = storage::TempName::Parse(it->path().filename().string());
-    if (!name || name->owner.MayBeAlive()) continue;
+    if (!IsDebris(*it)) continue;
     std::error_code no_size;
     uint64_t size = it->file_size(no_size);
+    debris.push_back({it->path().string(), no_size ? 0 : size});
+  }
+  return debris;
+}
+
+void CountDebris(const std::vector<Draft>& debris, Collected* collected) {
+  for (const Draft& draft : debris) {
     ++collected->temp_files;
-    collected->temp_bytes += no_size ? 0 : size;
+    collected->temp_bytes += draft.bytes;
   }
 }
 
 Result<Collected> Foresee(const Arguments& arguments, std::optional<uint64_t> quota) {
   FB_ASSIGN_OR_RETURN(auto store, OpenStore({.directory = arguments.directory}));
   Collected collected;
-  CountDebris(arguments.directory, &collected);
+  CountDebris(FindDebris(arguments.directory), &collected);
   std::vector<storage::EvictionCandidate> chunks;
   store->List([&](const storage::ListedChunk& chunk) {
     chunks.push_back({.key = chunk.name.key,
@@ -77,14 +99,18 @@ Result<Collected> Foresee(const Arguments& arguments, std::optional<uint64_t> qu
 Result<Collected> Collect(const Arguments& arguments, std::optional<uint64_t> quota) {
   // To a store, 0 is no quota at all.
   uint64_t quota_bytes = quota ? std::max<uint64_t>(1, *quota) : 0;
+  std::vector<Draft> debris = FindDebris(arguments.directory);
+  // Opening a store sweeps it.
   FB_ASSIGN_OR_RETURN(auto store, OpenStore({.directory = arguments.directory,
                                              .mode = storage::OpenMode::kExisting,
                                              .quota_bytes = quota_bytes}));
   Collected collected;
-  storage::SweepReport swept = store->Sweep();
-  collected.temp_files = swept.temp_files;
-  collected.temp_bytes = swept.temp_bytes;
-  collected.foreign_files = swept.quarantined;
+  std::erase_if(debris, [](const Draft& draft) {
+    std::error_code error;
+    return std::filesystem::exists(draft.path, error);
+  });
+  CountDebris(debris, &collected);
+  collected.foreign_files = store->Stats().quarantined;
   Evictions before = Held(*store);
   if (quota) store->Trim();
   collected.left = Held(*store);

@@ -1,0 +1,122 @@
+"""node and status."""
+
+import json
+import os
+import signal
+import subprocess
+
+import pytest
+
+from programs import BIN, is_alive, peer_pid, wait_until
+
+
+@pytest.fixture
+def start(cli):
+    """Starts `forebay node …` in the foreground; ends it with the test."""
+    started = []
+
+    def start(*arguments, socket=None):
+        known = set(cli.sockets())
+        command = [BIN / "forebay", "node", *map(str, arguments)]
+        node = subprocess.Popen(command, env=cli.env, stderr=subprocess.PIPE, text=True)
+        started.append(node)
+        if socket is None:
+            wait_until(lambda: set(cli.sockets()) - known or node.poll() is not None, "no node")
+        else:
+            wait_until(lambda: peer_pid(socket) or node.poll() is not None, "no node")
+        return node
+    yield start
+    for node in started:
+        if node.poll() is None:
+            node.terminate()
+        node.communicate(timeout=30)
+
+
+def test_node_is_found_by_readers_of_its_store(cli, start, table):
+    node = start()
+    assert cli.json("inspect", table)["node_pid"] == node.pid
+    assert cli.node_pids() == [node.pid]
+
+
+def test_node_ends_in_order_on_a_signal(cli, start):
+    for number in (signal.SIGTERM, signal.SIGINT):
+        node = start()
+        node.send_signal(number)
+        assert node.wait(timeout=30) == 0
+        assert cli.sockets() == []
+
+
+def test_node_passes_other_options_on(cli, start, tmp_path):
+    socket = cli.runtime / "s"
+    node = start("--store", f"ssd:{tmp_path}/other:64MiB", "--socket", socket,
+                 "--fill-threads", 1, "--fill-memory", "128MiB", socket=socket)
+    assert node.poll() is None
+    cli.env["FOREBAY_NODE"] = str(socket)
+    (status,) = cli.json("status")["nodes"]
+    assert status["pid"] == node.pid
+    assert status["socket"] == str(socket)
+    assert status["tiers"][0]["quota_bytes"] == 64 << 20
+
+
+def test_node_with_an_unknown_option_is_a_usage_error(cli, start):
+    node = start("--frob")
+    assert node.wait(timeout=30) == 2
+
+
+def test_a_second_node_of_a_store_says_that_one_is_there(cli, start):
+    first = start()
+    done = cli.run("node")
+    assert done.returncode == 8
+    assert "already serves" in done.stderr
+    assert is_alive(first.pid)
+
+
+def test_status_shows_nodes_tiers_and_fills(cli, start, table):
+    node = start()
+    cli.json("warmup", table)
+    (status,) = cli.json("status")["nodes"]
+    assert (status["pid"], status["readers"]) == (node.pid, [])
+    assert status["version"] == cli.json("version")["version"]
+    assert status["fills"] > 0 and status["failed_fills"] == 0
+    assert status["source_bytes"] > 80_000 * 100
+    assert status["tiers"][0]["used_bytes"] > 80_000 * 100
+    text = cli.run("status").stdout.splitlines()
+    assert text[0].split()[:3] == ["NODE", "VERSION", "UP"]
+    assert text[1].split()[:2] == [str(node.pid), status["version"]]
+    assert text[4].split()[1] == f"ssd:{cli.store}"
+
+
+def test_status_shows_every_node_of_the_user(cli, start, tmp_path):
+    pids = {start().pid, start("--store", f"ssd:{tmp_path}/b").pid,
+            start("--store", "mem:64MiB").pid}
+    assert {n["pid"] for n in cli.json("status")["nodes"]} == pids
+
+
+def test_status_shows_who_reads(cli, start, table):
+    start()
+    bench = subprocess.Popen([BIN / "forebay", "bench", table, "--passes", "1000"], env=cli.env,
+                             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        def views():
+            readers = cli.json("status")["nodes"][0]["readers"]
+            assert [r["pid"] for r in readers] in ([], [bench.pid])
+            return readers[0]["views"] if readers else []
+        wait_until(lambda: views() and views()[0]["positions"] == 80_000, "no progress shown")
+        assert views()[0]["uri"] == f"file://{table}"
+        line = cli.run("status").stdout.splitlines()[-1]
+        assert str(bench.pid) in line and f"file://{table}" in line
+    finally:
+        bench.kill()
+        bench.wait()
+
+
+def test_a_hung_node_is_named_and_does_not_hang_status(cli, start):
+    node = start()
+    os.kill(node.pid, signal.SIGSTOP)
+    try:
+        done = cli.run("status", "-o", "json")
+    finally:
+        os.kill(node.pid, signal.SIGCONT)
+    assert done.returncode == 9
+    assert json.loads(done.stdout) == {"nodes": []}
+    assert "the other end did not answer in time" in done.stderr

@@ -1,0 +1,95 @@
+"""Commands that need no node → exit code and the one sentence on stderr."""
+
+import json
+import os
+import statistics
+import subprocess
+
+import pytest
+
+from programs import BIN
+
+VERBS = "inspect, warmup, status, store, node, bench, version"
+
+WRONG = [
+    ("", 2, f"a verb is missing; the verbs of forebay are {VERBS}; see forebay --help"),
+    ("frob", 2, f"there is no verb 'frob'; the verbs of forebay are {VERBS}; see forebay --help"),
+    ("store", 2, "a verb is missing; the verbs of forebay store are ls, verify, gc; "
+                 "see forebay store --help"),
+    ("inspect", 2, "URI is required; see forebay inspect --help"),
+    ("inspect t --frob", 2, "The following argument was not expected: --frob; "
+                            "see forebay inspect --help"),
+    ("inspect t -o yaml", 2, "--output: 'yaml' is neither table nor json; "
+                             "see forebay inspect --help"),
+    ("inspect t --option frob", 2, "--option wants KEY=VALUE"),
+    ("inspect t --option a=1 --option a=2", 2, "--option a is given twice"),
+    ("inspect t --timeout soon", 2, "'soon' is not a span of time; write 30s, 10m or 2h"),
+    ("inspect t --store frob", 2, "not a tier: 'frob'; write a store like "
+                                  "mem:4GiB,ssd:/var/cache/forebay:100GiB"),
+    ("inspect t --node /no/such.sock", 3,
+     "connect to the node at /no/such.sock: No such file or directory"),
+    ("bench t --batch-size 0", 2, "--batch-size: Value 0 not in range 1 to 4294967296; "
+                                  "see forebay bench --help"),
+    ("store ls /no/such", 3, "/no/such is not a Forebay store; name the directory of one"),
+    ("store verify /no/such", 3, "/no/such is not a Forebay store; name the directory of one"),
+    ("store gc /no/such", 3, "/no/such is not a Forebay store; name the directory of one"),
+    ("store gc x --quota frob", 2, "not a size: 'frob'; write it like 4GiB or 500MB"),
+]
+
+
+@pytest.mark.parametrize("command, code, sentence", WRONG, ids=[w[0] or "-" for w in WRONG])
+def test_what_is_wrong_is_said_in_one_sentence(cli, command, code, sentence):
+    done = cli.run(*command.split())
+    assert (done.returncode, done.stdout) == (code, "")
+    assert done.stderr == f"forebay: {sentence}\n"
+
+
+@pytest.mark.parametrize("command", ["", "inspect", "warmup", "status", "store", "store ls",
+                                     "store verify", "store gc", "node", "bench", "version"])
+def test_help_goes_to_stdout(cli, command):
+    done = cli.run(*command.split(), "--help")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert f"Usage: forebay {command}".rstrip() in done.stdout
+
+
+def test_version_is_the_same_everywhere(cli):
+    text = cli.run("version").stdout
+    assert text == cli.run("--version").stdout
+    assert text == f"forebay {cli.json('version')['version']}\n"
+
+
+def test_a_full_disk_is_no_success(cli):
+    with open("/dev/full", "w") as full:
+        done = cli.run("version", stdout=full, stderr=subprocess.PIPE, capture_output=False)
+    assert done.returncode == 7
+    assert done.stderr == "forebay: write to stdout: No space left on device\n"
+
+
+def test_status_without_nodes_is_an_empty_list(cli):
+    done = cli.run("status", "-o", "json")
+    assert (done.returncode, json.loads(done.stdout)) == (0, {"nodes": []})
+    assert done.stderr.startswith("forebay: no node of yours runs on this host")
+
+
+def test_dead_sockets_are_passed_over(cli):
+    import socket
+    folder = cli.runtime / "forebay"
+    folder.mkdir(mode=0o700)
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as dead:
+        dead.bind(str(folder / "dead.sock"))
+    assert cli.json("status") == {"nodes": []}
+
+
+def test_the_program_loads_no_arrow_and_starts_at_once(cli):
+    libraries = subprocess.run(["ldd", BIN / "forebay"], capture_output=True, text=True).stdout
+    assert "libc.so" in libraries
+    for name in ("arrow", "parquet", "curl", "python"):
+        assert name not in libraries
+    def user_seconds():
+        before = os.times()
+        cli.run("version")
+        after = os.times()
+        return (after.children_user + after.children_system
+                - before.children_user - before.children_system)
+    # Processor time, since others may be using the machine; 20 ms is the promise.
+    assert statistics.median(user_seconds() for _ in range(9)) <= 0.020
