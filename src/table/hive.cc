@@ -42,6 +42,10 @@ std::string FormatOf(const std::vector<std::optional<std::string>>& values) {
   return "u";
 }
 
+constexpr std::string_view kRoot = "forebay.root";
+// One entry per column, in order.
+constexpr std::string_view kColumn = "forebay.partition";
+
 }  // namespace
 
 std::vector<PartitionValue> PartitionValues(std::string_view root, std::string_view uri) {
@@ -77,6 +81,35 @@ std::vector<PartitionColumn> FindPartitions(std::string_view root,
   }
   for (PartitionColumn& column : columns) column.format = FormatOf(column.values);
   return columns;
+}
+
+void PutPartitionKeys(const Listing& listing, model::Schema* schema) {
+  if (listing.partitions.empty()) return;
+  schema->metadata.emplace_back(kRoot, listing.root);
+  for (const PartitionColumn& column : listing.partitions) {
+    schema->metadata.emplace_back(kColumn, column.name);
+  }
+}
+
+PartitionKeys::PartitionKeys(const model::Schema& schema) {
+  for (const auto& [key, value] : schema.metadata) {
+    if (key == kRoot) root_ = value;
+    if (key == kColumn) names_.push_back(value);
+  }
+}
+
+bool PartitionKeys::Has(std::string_view column) const {
+  return std::ranges::find(names_, column) != names_.end();
+}
+
+std::optional<std::string> PartitionKeys::Value(std::string_view column,
+                                                std::string_view uri) const {
+  // The deepest folder wins, as when the columns were found.
+  std::optional<std::string> found;
+  for (auto& [name, value] : PartitionValues(root_, uri)) {
+    if (name == column) found = std::move(value);
+  }
+  return found;
 }
 
 }  // namespace forebay::table

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "model/object.h"
+#include "model/schema.h"
 #include "table/listing.h"
 
 namespace forebay::table {
@@ -22,5 +23,22 @@ std::vector<PartitionValue> PartitionValues(std::string_view root, std::string_v
 // every value is one, else int64 when every value is one, else string.
 std::vector<PartitionColumn> FindPartitions(std::string_view root,
                                             const std::vector<model::Object>& objects);
+
+// How a manifest says which of its columns come from folder names: two entries in the
+// schema's metadata. Values are read again from the objects' URIs.
+void PutPartitionKeys(const Listing& listing, model::Schema* schema);
+
+// Partition columns by name, with an object's value.
+class PartitionKeys {
+ public:
+  explicit PartitionKeys(const model::Schema& schema);
+
+  bool Has(std::string_view column) const;
+  std::optional<std::string> Value(std::string_view column, std::string_view uri) const;
+
+ private:
+  std::string root_;
+  std::vector<std::string> names_;
+};
 
 }  // namespace forebay::table

@@ -8,7 +8,6 @@
 
 #include "base/arrow_status.h"
 #include "base/size.h"
-#include "table/decoded_size.h"
 #include "table/flatbuffer.h"
 
 namespace forebay::table {

@@ -5,7 +5,6 @@
 
 #include "base/arrow_status.h"
 #include "base/size.h"
-#include "table/decoded_size.h"
 #include "table/table_file.h"
 
 namespace forebay::table {

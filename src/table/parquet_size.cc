@@ -5,8 +5,6 @@
 
 #include <algorithm>
 
-#include "table/decoded_size.h"
-
 namespace forebay::table {
 namespace {
 

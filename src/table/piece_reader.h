@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/status.h"
-#include "table/partition_keys.h"
+#include "table/hive.h"
 #include "table/table_file.h"
 
 namespace forebay::table {

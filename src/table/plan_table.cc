@@ -9,7 +9,7 @@
 #include "base/bytes.h"
 #include "table/arrow_schema.h"
 #include "table/decode_error.h"
-#include "table/partition_keys.h"
+#include "table/hive.h"
 #include "table/range_cuts.h"
 #include "table/schema_merge.h"
 #include "table/table_file.h"

@@ -6,6 +6,8 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <string_view>
 #include <vector>
 
 #include "base/status.h"
@@ -14,6 +16,13 @@
 #include "table/object_file.h"
 
 namespace forebay::table {
+
+// What stands in for a variable-size value of which the footer says nothing.
+constexpr uint64_t kUnknownValueBytes = 16;
+
+// Bits per row, validity included, for types whose rows all have the same size; nothing
+// for strings, lists and maps.
+std::optional<uint64_t> FixedBits(const arrow::DataType& type);
 
 // A row group, IPC batch or stripe. Sizes are of the decoded rows, estimated from the
 // footer alone and the same on every machine.

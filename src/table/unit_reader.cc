@@ -9,7 +9,7 @@
 #include "base/arrow_status.h"
 #include "table/arrow_schema.h"
 #include "table/decode_error.h"
-#include "table/partition_keys.h"
+#include "table/hive.h"
 #include "table/piece_reader.h"
 
 namespace forebay::table {

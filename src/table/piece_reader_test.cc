@@ -50,7 +50,7 @@ Result<TablePtr> ReadBytes(const std::string& name, const std::string& bytes) {
                             std::vector<std::shared_ptr<arrow::Array>>{}, rows);
 }
 
-TEST(CorruptFiles, TruncatedAnywhereIsAnError) {
+TEST(PieceReader, TruncatedAnywhereIsAnError) {
   for (const Format& format : Formats()) {
     size_t step = std::max<size_t>(format.bytes.size() / 150, 1);
     for (size_t size = 0; size < format.bytes.size(); size += step) {
@@ -63,7 +63,7 @@ TEST(CorruptFiles, TruncatedAnywhereIsAnError) {
   }
 }
 
-TEST(CorruptFiles, FlippedAnywhereNeverCrashes) {
+TEST(PieceReader, FlippedAnywhereNeverCrashes) {
   std::mt19937 random(kSeed);
   SCOPED_TRACE(fmt::format("seed {}", kSeed));
   for (const Format& format : Formats()) {
@@ -82,7 +82,7 @@ TEST(CorruptFiles, FlippedAnywhereNeverCrashes) {
   }
 }
 
-TEST(CorruptFiles, OverwrittenWithRandomBytesNeverCrashes) {
+TEST(PieceReader, OverwrittenWithRandomBytesNeverCrashes) {
   std::mt19937 random(kSeed + 1);
   for (const Format& format : Formats()) {
     for (int i = 0; i < 150; ++i) {
@@ -98,7 +98,7 @@ TEST(CorruptFiles, OverwrittenWithRandomBytesNeverCrashes) {
   }
 }
 
-TEST(CorruptFiles, ABrokenPageNamesFileRowGroupAndColumn) {
+TEST(PieceReader, ABrokenPageNamesFileRowGroupAndColumn) {
   auto people = People(0, 3000, 40);
   std::string good = WriteParquet(*people, 1000);
   Sample sample;
@@ -119,9 +119,9 @@ TEST(CorruptFiles, ABrokenPageNamesFileRowGroupAndColumn) {
   EXPECT_TRUE(others.ok()) << others.status();
 }
 
-TEST(CorruptFiles, ADecompressionBombMeetsTheCap) {
+TEST(PieceReader, ADecompressionBombMeetsTheCap) {
   arrow::StringBuilder builder;
-  for (int i = 0; i < 200; ++i) {
+  for (int i = 0; i < 80; ++i) {
     ASSERT_TRUE(builder.Append(std::string(1 << 20, 'x')).ok());
   }
   auto table = arrow::Table::Make(arrow::schema({arrow::field("c", arrow::utf8())}),

@@ -157,7 +157,7 @@ void ExpectIpc(const Case& c, const IpcShape& shape) {
   ExpectSameValues(*got, wanted, c);
 }
 
-TEST(Types, ComeBackFromIpcAsTheyWereWritten) {
+TEST(Conform, BringsIpcTypesBackAsTheyWereWritten) {
   for (const Case& c : AllCases()) {
     ExpectIpc(c, {.is_stream = false, .batch_rows = 37});
     ExpectIpc(c, {.is_stream = true, .batch_rows = 41});
@@ -173,7 +173,7 @@ TablePtr ReadByRowGroup(parquet::arrow::FileReader& reader) {
   return *arrow::ConcatenateTables(parts);
 }
 
-TEST(Types, ComeBackFromParquetAsArrowReadsThem) {
+TEST(Conform, BringsParquetTypesBackAsArrowReadsThem) {
   int read = 0;
   for (const Case& c : AllCases()) {
     auto table = Repeated(c.type, c.json, 50);
@@ -202,7 +202,7 @@ TEST(Types, ComeBackFromParquetAsArrowReadsThem) {
   EXPECT_GT(read, 45);
 }
 
-TEST(Types, ComeBackFromOrcAsArrowReadsThem) {
+TEST(Conform, BringsOrcTypesBackAsArrowReadsThem) {
   int read = 0;
   for (const Case& c : AllCases()) {
     auto table = Repeated(c.type, c.json, 50);
@@ -226,7 +226,7 @@ TEST(Types, ComeBackFromOrcAsArrowReadsThem) {
   EXPECT_GT(read, 15);
 }
 
-TEST(Types, RunEndsAreDecoded) {
+TEST(Conform, DecodesRunEnds) {
   ASSERT_TRUE(arrow::compute::Initialize().ok());
   auto plain = Repeated(arrow::utf8(), R"(["a", "a", null, null, "b"])", 30);
   auto encoded = *arrow::compute::RunEndEncode(
@@ -242,7 +242,7 @@ TEST(Types, RunEndsAreDecoded) {
   ExpectSameRows(*got, plain);
 }
 
-TEST(Types, AnUnsupportedColumnFailsOnlyWhenItIsRead) {
+TEST(Conform, FailsOnAnUnsupportedColumnOnlyWhenItIsRead) {
   auto type = arrow::dense_union({arrow::field("i", arrow::int32())});
   auto column = FromJson(type, "[[0, 1], [0, 2]]");
   auto table = arrow::Table::Make(
@@ -262,7 +262,7 @@ TEST(Types, AnUnsupportedColumnFailsOnlyWhenItIsRead) {
   EXPECT_NE(bad.status().message().find("'u'"), std::string::npos) << bad.status();
 }
 
-TEST(Types, AnExtensionKeepsItsNameAndGivesItsStorage) {
+TEST(Conform, GivesAnExtensionsStorageAndKeepsItsName) {
   auto metadata = arrow::key_value_metadata({"ARROW:extension:name"}, {"acme.money"});
   auto table = arrow::Table::Make(
       arrow::schema({arrow::field("m", arrow::int64(), true, metadata)}), {Int64s(0, 3)});
