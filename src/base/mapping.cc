@@ -6,6 +6,7 @@
 #include <cerrno>
 
 #include "base/errno_status.h"
+#include "base/huge_pages.h"
 
 namespace forebay {
 
@@ -20,7 +21,8 @@ Result<std::shared_ptr<const Mapping>> Mapping::Map(int fd, size_t size, Mode mo
   bool shared = mode == Mode::kShared;
   int protection = shared ? PROT_READ : PROT_READ | PROT_WRITE;
   int flags = shared ? MAP_SHARED : MAP_PRIVATE | MAP_NORESERVE;
-  void* data = ::mmap(nullptr, size, protection, flags, fd, 0);
+  void* data =
+      MapForHugePages({.fd = fd, .size = size, .protection = protection, .flags = flags});
   if (data == MAP_FAILED) return ErrnoStatus(errno, "map a file");
   return std::shared_ptr<const Mapping>(new Mapping(static_cast<std::byte*>(data), size));
 }

@@ -104,7 +104,9 @@ Result<Draft> DirectoryTier::NewDraft(uint64_t claimed_bytes) {
     fd = CreateTemp(path);
   }
   if (!fd.ok()) return fd.status();
-  return Draft({.fd = *std::move(fd), .temp_path = path, .early_write_out = durable_});
+  Draft draft({.fd = *std::move(fd), .temp_path = path, .early_write_out = durable_});
+  if (options_.spec.medium == model::Medium::kMem) draft.PrepareMemory(claimed_bytes);
+  return draft;
 }
 
 Result<UniqueFd> DirectoryTier::CreateTemp(const std::string& path) {
@@ -114,6 +116,7 @@ Result<UniqueFd> DirectoryTier::CreateTemp(const std::string& path) {
 Result<std::shared_ptr<const UniqueFd>> DirectoryTier::Publish(Draft& draft,
                                                                const ChunkName& name,
                                                                int64_t now_ns) {
+  FB_RETURN_NOT_OK(draft.CutToSize());
   FB_ASSIGN_OR_RETURN(uint64_t size, FileSize(draft.fd()));
   if (size != name.size) {
     return Status::Internal(fmt::format("a draft has {} bytes instead of {}: {}", size,

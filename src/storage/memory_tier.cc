@@ -28,14 +28,17 @@ uint64_t DescriptorsForChunks() {
 
 MemoryTier::MemoryTier() : chunk_count_max_(DescriptorsForChunks()) {}
 
-Result<Draft> MemoryTier::NewDraft(uint64_t) {
+Result<Draft> MemoryTier::NewDraft(uint64_t claimed_bytes) {
   UniqueFd fd(memfd_create("forebay-chunk", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!fd.valid()) return ErrnoStatus(errno, "create a memfd for a chunk");
-  return Draft({.fd = std::move(fd), .temp_path = {}});
+  Draft draft({.fd = std::move(fd), .temp_path = {}});
+  draft.PrepareMemory(claimed_bytes);
+  return draft;
 }
 
 Result<std::shared_ptr<const UniqueFd>> MemoryTier::Publish(Draft& draft,
                                                             const ChunkName&, int64_t) {
+  FB_RETURN_NOT_OK(draft.CutToSize());
   constexpr int kSeals = F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
   if (fcntl(draft.fd(), F_ADD_SEALS, kSeals) != 0) {
     return ErrnoStatus(errno, "seal a memfd chunk");

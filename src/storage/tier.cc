@@ -3,6 +3,10 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <cerrno>
+
+#include "base/errno_status.h"
+#include "base/huge_pages.h"
 #include "storage/file_io.h"
 
 namespace forebay::storage {
@@ -17,6 +21,7 @@ constexpr uint64_t kWriteOutBytes = 4 * kMiB;
 Draft::Draft(Draft&& other) noexcept
     : options_(std::move(other.options_)),
       size_(other.size_),
+      prepared_bytes_(other.prepared_bytes_),
       written_out_(other.written_out_) {
   other.options_.temp_path.clear();
 }
@@ -27,8 +32,21 @@ Draft& Draft::operator=(Draft&& other) noexcept {
   options_ = std::move(other.options_);
   other.options_.temp_path.clear();
   size_ = other.size_;
+  prepared_bytes_ = other.prepared_bytes_;
   written_out_ = other.written_out_;
   return *this;
+}
+
+void Draft::PrepareMemory(uint64_t size) {
+  if (size < kHugePageBytes) return;
+  prepared_bytes_ = size;
+  (void)PrepareHugePages(fd(), size);
+}
+
+Status Draft::CutToSize() {
+  if (prepared_bytes_ <= size_) return Status::OK();
+  if (ftruncate(fd(), static_cast<off_t>(size_)) == 0) return Status::OK();
+  return ErrnoStatus(errno, "give back memory of a chunk");
 }
 
 Status Draft::Append(const void* data, size_t size) {

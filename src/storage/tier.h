@@ -27,6 +27,11 @@ class Draft {
   Draft(Draft&& other) noexcept;
   Draft& operator=(Draft&& other) noexcept;
 
+  // Memory for `size` bytes in huge pages, before the first Append; advice only. The file
+  // is then longer than what was appended until CutToSize.
+  void PrepareMemory(uint64_t size);
+  Status CutToSize();
+
   // By write(2), never through a mapping: a full file system is kFull, not a SIGBUS.
   Status Append(const void* data, size_t size);
 
@@ -41,6 +46,7 @@ class Draft {
 
   Options options_;
   uint64_t size_ = 0;
+  uint64_t prepared_bytes_ = 0;
   uint64_t written_out_ = 0;
 };
 

@@ -1,0 +1,323 @@
+"""The speeds that Forebay promises, each as a ratio to something measured in the same run.
+
+Runs of the two sides are interleaved and the median ratio is printed. Absolute times on a
+shared machine prove nothing; look at the ratio column.
+
+    bench/run            everything
+    bench/run shuffle    the benches whose name contains "shuffle"
+"""
+
+import json
+import multiprocessing
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.dataset
+import pyarrow.parquet as pq
+
+import forebay
+
+ROOT = Path(__file__).parents[1]
+BUILD = ROOT / "build" / "release"
+ROUNDS = int(os.environ.get("FOREBAY_BENCH_ROUNDS", "5"))
+# Larger than any last-level cache it will meet.
+NARROW_ROWS = int(os.environ.get("FOREBAY_BENCH_ROWS", "20000000"))
+
+
+class Bench:
+    """Where the sample tables are, and what was measured."""
+
+    def __init__(self, folder):
+        self.folder = Path(folder)
+        self.rows = []
+        self.open_datasets = []
+
+    def report(self, name, ours, theirs, bar, unit="ratio"):
+        met = ours >= bar if unit == "ratio" else ours <= bar
+        self.rows.append((name, ours, theirs, bar, unit, met))
+        sign = "≥" if unit == "ratio" else "≤"
+        print(f"{name:<52} {ours:>9.2f} {unit:<6} {sign} {bar:<7} {'ok' if met else 'MISSED':<7} {theirs}", flush=True)
+
+    def open(self, path, store="mem:16GiB"):
+        dataset = forebay.open(str(path), store=store)
+        self.open_datasets.append(dataset)
+        return dataset
+
+
+def timed(work):
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+def ratio(ours, theirs, rounds=ROUNDS):
+    """Median of theirs ÷ ours, interleaved; and the two medians in seconds."""
+    ours_times, theirs_times = [], []
+    for _ in range(rounds):
+        theirs_times.append(timed(theirs))
+        ours_times.append(timed(ours))
+    ratios = [b / a for a, b in zip(ours_times, theirs_times)]
+    return statistics.median(ratios), statistics.median(ours_times), statistics.median(theirs_times)
+
+
+def narrow_table(bench):
+    folder = bench.folder / "narrow"
+    if not folder.exists():
+        folder.mkdir()
+        rng = np.random.default_rng(1)
+        files, per_file = 20, NARROW_ROWS // 20
+        for i in range(files):
+            columns = {
+                "id": np.arange(i * per_file, (i + 1) * per_file, dtype=np.int64),
+                "x": rng.random(per_file),
+                "y": rng.random(per_file, dtype=np.float32),
+                "label": rng.integers(0, 10, per_file, dtype=np.int32),
+            }
+            pq.write_table(pa.table(columns), folder / f"{i:03}.parquet", row_group_size=1 << 20)
+    return folder
+
+
+def wide_table(bench, row_bytes):
+    folder = bench.folder / f"wide{row_bytes}"
+    if not folder.exists():
+        folder.mkdir()
+        rng = np.random.default_rng(2)
+        width, files = row_bytes // 4, 8
+        per_file = (512 << 20) // row_bytes // files
+        for i in range(files):
+            values = rng.random(per_file * width, dtype=np.float32)
+            column = pa.FixedSizeListArray.from_arrays(pa.array(values), width)
+            pq.write_table(
+                pa.table({"emb": column}), folder / f"{i}.parquet", use_dictionary=False, compression="none"
+            )
+    return folder
+
+
+def sum_batches(batches, columns):
+    return sum(float(batch[name].sum()) for batch in batches for name in columns)
+
+
+def bench_sequential(bench):
+    dataset = bench.open(narrow_table(bench))
+    columns = ["id", "x", "y", "label"]
+    size = 65536
+    plain = {name: np.concatenate([b[name] for b in dataset.batches(1 << 20, format="numpy", remainder="keep")]) for name in columns}
+
+    def memory():
+        rows = len(plain["id"])
+        sum_batches(({n: plain[n][i : i + size] for n in columns} for i in range(0, rows, size)), columns)
+
+    def ours():
+        sum_batches(dataset.batches(size, format="numpy", remainder="keep"), columns)
+
+    ours()
+    value, a, b = ratio(ours, memory)
+    bench.report("warm sequential scan, sums", value, f"× plain memory ({b * 1e3:.0f} ms; ours {a * 1e3:.0f} ms)", 0.90)
+
+
+def bench_shuffle_wide(bench):
+    for row_bytes, bar in ((1024, 0.5), (4096, 0.8)):
+        dataset = bench.open(wide_table(bench, row_bytes))
+        buffer = {}
+
+        def copied():
+            for batch in dataset.batches(1024, format="numpy", remainder="drop"):
+                rows = batch["emb"]
+                out = buffer.setdefault(rows.shape, np.empty_like(rows))
+                np.copyto(out, rows)
+                yield {"emb": out}
+
+        def sequential():
+            sum_batches(copied(), ["emb"])
+
+        def shuffled():
+            sum_batches(dataset.batches(1024, shuffle="global", seed=7, format="numpy"), ["emb"])
+
+        sequential(), shuffled()
+        value, a, b = ratio(shuffled, sequential)
+        name = f"warm global shuffle, {row_bytes // 1024} KiB rows, sums"
+        bench.report(name, value, f"× our sequential with a copy ({b * 1e3:.0f} ms; ours {a * 1e3:.0f} ms)", bar)
+
+
+def bench_shuffle_narrow(bench):
+    folder = narrow_table(bench)
+    dataset = bench.open(folder)
+    table = pyarrow.dataset.dataset(folder).to_table().combine_chunks()
+    permutation = np.random.default_rng(3).permutation(table.num_rows)
+    rows = min(table.num_rows, 4_000_000)
+
+    def take():
+        for i in range(0, rows, 1024):
+            table.take(permutation[i : i + 1024])
+
+    def ours():
+        for step, _ in enumerate(dataset.batches(1024, shuffle="global", seed=7, format="numpy")):
+            if step == rows // 1024:
+                break
+
+    ours()
+    value, a, b = ratio(ours, take)
+    speed = f"({rows / b / 1e6:.1f} M rows/s; ours {rows / a / 1e6:.1f})"
+    bench.report("warm global shuffle, 4 narrow columns, batch 1024", value, f"× pyarrow Table.take {speed}", 2.0)
+    bench_map_style(bench, table, rows / a)
+
+
+def bench_map_style(bench, table, our_rows_per_second):
+    try:
+        import torch
+        from torch.utils.data import DataLoader
+    except ImportError:
+        print("skipped: torch is not installed, so there is no DataLoader to compare with")
+        return
+    loader_rows = 200_000
+    columns = {name: torch.from_numpy(table[name][:loader_rows].to_numpy().copy()) for name in table.column_names}
+
+    class MapStyle(torch.utils.data.Dataset):
+        def __len__(self):
+            return loader_rows
+
+        def __getitem__(self, i):
+            return {name: values[i] for name, values in columns.items()}
+
+    def loader():
+        for _ in DataLoader(MapStyle(), batch_size=1024, shuffle=True, num_workers=2):
+            pass
+
+    seconds = statistics.median(timed(loader) for _ in range(3))
+    theirs = loader_rows / seconds
+    note = f"× torch map-style DataLoader, 2 workers ({theirs / 1e6:.3f} M rows/s)"
+    bench.report("  the same", our_rows_per_second / theirs, note, 50)
+
+
+def bench_cold_fill(bench):
+    folder = narrow_table(bench)
+    threads = os.cpu_count()
+    pa.set_cpu_count(threads)
+    ratios, ours_times, theirs_times = [], [], []
+    for i in range(ROUNDS):
+        theirs = timed(lambda: pyarrow.dataset.dataset(folder).to_table())
+        with tempfile.TemporaryDirectory(dir="/dev/shm") as shm:
+            store = f"mem:{4 << 30}" if i % 1 == 0 else f"mem:{shm}:4GiB"
+            store = f"mem:{(4 << 30) + i}"  # a store, and so a node, of its own
+            dataset = forebay.open(str(folder), store=store)
+            ours = timed(lambda: dataset.take([0, dataset.num_rows - 1]) and map_everything(dataset))
+            os.kill(dataset.node_pid, 15)
+        ratios.append(theirs / ours), ours_times.append(ours), theirs_times.append(theirs)
+    note = f"× pyarrow to_table ({statistics.median(theirs_times):.2f} s; ours {statistics.median(ours_times):.2f} s)"
+    bench.report("cold fill into memory, until every row is mapped", statistics.median(ratios), note, 0.6)
+
+
+def map_everything(dataset):
+    next(iter(dataset.batches(1, shuffle="global")))
+
+
+def bench_permutation(bench):
+    out = subprocess.run(
+        [BUILD / "bench" / "plan_bench", "--benchmark_format=json"], capture_output=True, text=True, check=True
+    )
+    worst = max(
+        b["real_time"] / 1.0 if "ns_per_index" not in b else b["ns_per_index"] for b in json.loads(out.stdout)["benchmarks"]
+    )
+    bench.report("permutation, worst of 2^k−1, 2^k, 2^k+1", worst, "per index", 5, "ns")
+
+
+def many_files(bench):
+    """10,000 files with 1e9 rows: a column of one value, so that they stay small."""
+    folder = bench.folder / "many"
+    if not folder.exists():
+        folder.mkdir()
+        pq.write_table(pa.table({"x": np.zeros(100_000, dtype=np.int8)}), folder / "0.parquet")
+        for i in range(1, 10_000):
+            shutil.copy(folder / "0.parquet", folder / f"{i}.parquet")
+    return folder
+
+
+def node_bench(path, store):
+    out = subprocess.run([BUILD / "bench" / "node_bench", path, store], capture_output=True, text=True, check=True)
+    return json.loads(out.stdout)
+
+
+def bench_open(bench):
+    found = node_bench(many_files(bench), "mem:1GiB")
+    extra = found["open_ms"] - found["list_ms"]
+    note = f"besides the listing ({found['list_ms']:.0f} ms), {found['objects']} files, {found['rows']:.0e} rows"
+    bench.report("open a warm dataset", extra, note, 50, "ms")
+
+
+def bench_handover(bench):
+    found = node_bench(narrow_table(bench), "mem:16GiB")
+    bench.report("hand-over of a chunk", found["handover_us"], f"in bulk; one alone {found['single_handover_us']:.0f} µs", 50, "us")
+
+
+def read_and_report(uri, store, barrier, queue):
+    dataset = forebay.open(uri, store=store)
+    for batch in dataset.batches(1024, shuffle="global", seed=1, format="numpy"):
+        pass
+    barrier.wait()
+    pss = {}
+    for line in Path("/proc/self/smaps_rollup").read_text().splitlines():
+        if line.startswith(("Pss:", "Pss_Anon:")):
+            pss[line.split(":")[0]] = int(line.split()[1]) * 1024
+    queue.put((pss["Pss"], pss["Pss_Anon"]))
+    barrier.wait()
+
+
+def bench_memory(bench):
+    folder = narrow_table(bench)
+    context = multiprocessing.get_context("spawn")
+    barrier, queue = context.Barrier(8), context.Queue()
+    store = "mem:16GiB"
+    bench.open(folder, store).warmup()
+    workers = [context.Process(target=read_and_report, args=(str(folder), store, barrier, queue)) for _ in range(8)]
+    for worker in workers:
+        worker.start()
+    found = [queue.get(timeout=300) for _ in workers]
+    for worker in workers:
+        worker.join()
+    table_bytes = NARROW_ROWS * 24
+    total = sum(pss for pss, _ in found)
+    allowed = 1.1 * table_bytes + 8 * (40 << 20)
+    note = f"together {total >> 20} MiB, allowed {int(allowed) >> 20} MiB, table {table_bytes >> 20} MiB"
+    bench.report("memory of 8 processes on one table ÷ allowed", total / allowed, note, 1.0, "x")
+
+
+BENCHES = {
+    "sequential": bench_sequential,
+    "shuffle-wide": bench_shuffle_wide,
+    "shuffle-narrow": bench_shuffle_narrow,
+    "cold-fill": bench_cold_fill,
+    "permutation": bench_permutation,
+    "open": bench_open,
+    "handover": bench_handover,
+    "memory": bench_memory,
+}
+
+
+def main():
+    wanted = sys.argv[1] if len(sys.argv) > 1 else ""
+    with tempfile.TemporaryDirectory(prefix="forebay-bench-") as folder:
+        bench = Bench(os.environ.get("FOREBAY_BENCH_DIR", folder))
+        bench.folder.mkdir(exist_ok=True)
+        for name, run in BENCHES.items():
+            if wanted in name:
+                run(bench)
+        for dataset in bench.open_datasets:
+            try:
+                os.kill(dataset.node_pid, 15)
+            except ProcessLookupError:
+                pass
+    missed = [row[0] for row in bench.rows if not row[-1]]
+    if missed:
+        print(f"{len(missed)} of {len(bench.rows)} bars missed: {', '.join(missed)}")
+
+
+if __name__ == "__main__":
+    main()
