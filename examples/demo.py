@@ -23,9 +23,9 @@ import numpy as np
 import forebay
 
 ROWS, FILES, FEATURES = 200_000, 8, 16
-BATCH, EPOCHS, SEED = 512, 4, 7
-KILL_TRAINER_AT = (1, 150)  # epoch, step
-KILL_NODE_AT = (2, 150)
+BATCH, EPOCHS, SEED = 512, 3, 7
+KILL_TRAINER_AT = (0, 300)  # epoch, step
+KILL_NODE_AT = (1, 150)
 REPORT_EVERY = 150
 LEARNING_RATE = 0.5
 
@@ -53,6 +53,7 @@ class TorchModel:
 
     def __init__(self, weights):
         import torch
+        torch.set_num_threads(1)  # the model is small: more would wait for each other
         self.torch = torch
         self.weights = torch.tensor(weights, dtype=torch.float64, requires_grad=True)
         self.optimizer = torch.optim.SGD([self.weights], lr=LEARNING_RATE)
@@ -155,14 +156,16 @@ def follow(trainer, at=None):
         sys.exit("demo: the training failed")
 
 
-def node():
-    """What this demo's node says about itself."""
+def nodes():
+    """What this demo's nodes say about themselves: there is one at a time."""
     program = Path(forebay.__file__).parent / "bin" / "forebay"
     text = subprocess.run([program, "status", "-o", "json"], check=True,
                           capture_output=True).stdout
-    answer = json.loads(text)
-    nodes = answer["nodes"] if isinstance(answer, dict) else answer
-    return nodes[0]
+    return json.loads(text)["nodes"]
+
+
+def node():
+    return nodes()[0]
 
 
 def kill_and_resume(table, out):
@@ -234,8 +237,9 @@ def main():
     os.environ.pop("FOREBAY_NODE", None)
     try:
         good = demonstrate(folder)
-        os.kill(node()["pid"], signal.SIGTERM)
     finally:
+        for pid in (one["pid"] for one in nodes()):
+            os.kill(pid, signal.SIGTERM)
         shutil.rmtree(folder, ignore_errors=True)
     sys.exit(0 if good else 1)
 

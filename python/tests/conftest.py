@@ -93,8 +93,7 @@ def node_status():
     def ask():
         command = [PROGRAMS / "forebay", "status", "-o", "json"]
         text = subprocess.run(command, capture_output=True, check=True, timeout=60).stdout
-        answer = json.loads(text)
-        nodes = answer["nodes"] if isinstance(answer, dict) else answer
+        nodes = json.loads(text)["nodes"]
         assert len(nodes) == 1
         return nodes[0]
     return ask
