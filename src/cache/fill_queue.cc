@@ -6,7 +6,7 @@
 
 namespace forebay::cache {
 
-// A chunk that some job will bring. `job` is reset once the job has started.
+// A chunk that some job will bring.
 struct FillQueue::Pending {
   std::promise<Result<storage::Chunk>> promise;
   ChunkFuture future = promise.get_future().share();
@@ -205,6 +205,9 @@ Status FillQueue::RunJob(Job& job, std::unique_lock<std::mutex>& lock) {
 void FillQueue::FinishJob(Job& job, const Status& status) {
   ++(status.ok() ? counters_.fills : counters_.failed_fills);
   for (const FillChunk& chunk : job.request.chunks) {
+    auto found = pending_.find(chunk.key);
+    // What this job brought may be evicted and asked for again already.
+    if (found == pending_.end() || found->second->job.lock().get() != &job) continue;
     Resolve(chunk.key,
             status.ok() ? Status::Internal("a fill left out a chunk") : status);
   }
