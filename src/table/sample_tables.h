@@ -35,6 +35,7 @@ inline std::string WriteParquet(const arrow::Table& table, int64_t group_rows = 
   auto sink = *arrow::io::BufferOutputStream::Create();
   auto properties = parquet::WriterProperties::Builder()
                         .compression(parquet::Compression::SNAPPY)
+                        ->max_row_group_length(group_rows)
                         ->enable_page_checksum()
                         ->build();
   parquet::ArrowWriterProperties::Builder arrow_properties;

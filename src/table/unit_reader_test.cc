@@ -176,6 +176,39 @@ TEST(UnitReader, StreamsALargeRowGroupUnderASmallCap) {
   EXPECT_EQ(rows, 300'000);
 }
 
+TEST(UnitReader, ReadsARowGroupLargerThanItsCapThroughBuffers) {
+  constexpr int64_t kRows = 9'000'000;  // 72 MB that do not compress
+  arrow::Int64Builder builder;
+  ASSERT_TRUE(builder.Reserve(kRows).ok());
+  uint64_t state = 1;
+  auto next = [&] {
+    return static_cast<int64_t>(state = state * 6364136223846793005 + 1);
+  };
+  for (int64_t i = 0; i < kRows; ++i) builder.UnsafeAppend(next());
+  Sample sample;
+  sample.Put(
+      "big.parquet",
+      WriteParquet(*arrow::Table::Make(arrow::schema({arrow::field("c", arrow::int64())}),
+                                       {*builder.Finish()}),
+                   kRows));
+  CappedMemoryPool cap(48 * kMiB);
+  sample.decode.memory_pool = &cap;
+  auto reader = OpenUnit(sample.source, *sample.Plan(), 0, {0}, sample.decode);
+  ASSERT_TRUE(reader.ok()) << reader.status();
+  state = 1;
+  int64_t rows = 0, wrong = 0;
+  while (true) {
+    auto batch = (*reader)->Next();
+    ASSERT_TRUE(batch.ok()) << batch.status();
+    if (*batch == nullptr) break;
+    const auto& values = static_cast<const arrow::Int64Array&>(*(*batch)->column(0));
+    for (int64_t i = 0; i < values.length(); ++i) wrong += values.Value(i) != next();
+    rows += values.length();
+  }
+  EXPECT_EQ(rows, kRows);
+  EXPECT_EQ(wrong, 0);
+}
+
 TEST(UnitReader, EndsByItsDeadline) {
   Sample sample;
   sample.Put("a.parquet", WriteParquet(*People(0, 1000)));
