@@ -10,6 +10,8 @@ namespace {
 // Ranges that a sequential stream asks its node to have ready ahead of it.
 constexpr uint32_t kLookAheadRanges = 8;
 constexpr uint64_t kProgressSteps = 64;
+constexpr uint64_t kBlockBytes = uint64_t{1} << 20;
+constexpr uint64_t kBlockStepsMax = 32;
 
 Result<std::vector<ColumnGatherer>> MakeGatherers(
     const model::Manifest& manifest, const model::Projection& columns,
@@ -21,6 +23,32 @@ Result<std::vector<ColumnGatherer>> MakeGatherers(
     gatherers.push_back(std::move(gatherer));
   }
   return gatherers;
+}
+
+// Bytes of a row where every row has as many; 0 otherwise.
+uint64_t FixedRowBytes(const model::Field& field) {
+  auto type = LayoutOf(field);
+  if (!type.ok()) return 0;
+  switch (type->layout) {
+    case Layout::kBool: return 1;
+    case Layout::kFixed: return type->width;
+    case Layout::kFixedList: return type->width * FixedRowBytes(field.children[0]);
+    default: return 0;
+  }
+}
+
+// How many steps are gathered at once: enough rows that memory is kept busy, few enough
+// that a block stays in a core's cache.
+uint64_t StepsPerBlock(const model::Manifest& manifest, const model::Projection& columns,
+                       uint64_t batch_rows) {
+  uint64_t row_bytes = 0;
+  for (uint32_t column : columns) {
+    uint64_t bytes = FixedRowBytes(manifest.schema().fields[column]);
+    if (bytes == 0) return 1;
+    row_bytes += bytes;
+  }
+  uint64_t step_bytes = std::max<uint64_t>(row_bytes * batch_rows, 1);
+  return std::clamp<uint64_t>(kBlockBytes / step_bytes, 1, kBlockStepsMax);
 }
 
 // The distinct ranges of some addresses that are not at hand, ascending.
@@ -75,6 +103,9 @@ Result<std::unique_ptr<BatchStream>> BatchStream::Make(
       std::move(remote), std::move(options), std::move(order), std::move(shards)));
   FB_ASSIGN_OR_RETURN(stream->gatherers_, MakeGatherers(stream->table_.manifest(),
                                                         stream->options_.columns, pool));
+  stream->steps_per_block_ = StepsPerBlock(
+      stream->table_.manifest(), stream->options_.columns,
+      stream->shards_.global_batch_size() / stream->shards_.options().world_size);
   return stream;
 }
 
@@ -86,16 +117,14 @@ Result<std::optional<Batch>> BatchStream::Next() {
   if (next_ >= step_count()) return std::optional<Batch>();
   uint64_t step = shards_.WorkerStep(next_);
   plan::StepSlice slice = shards_.At(step);
-  table_.DropEvicted();
   Batch batch;
   if (IsOneSlice(slice)) {
+    table_.DropEvicted();
     addresses_.assign({locator_.Locate(slice.first)});
     FB_RETURN_NOT_OK(BringRanges());
     batch.columns = Slice(addresses_.front(), slice.count);
   } else {
-    FB_RETURN_NOT_OK(Prepare(slice));
-    FB_RETURN_NOT_OK(BringRanges());
-    FB_ASSIGN_OR_RETURN(batch.columns, GatherColumns(table_, gatherers_, addresses_));
+    FB_ASSIGN_OR_RETURN(batch.columns, FromBlock());
   }
   batch.row_count = slice.count + slice.filler;
   batch.filler_count = slice.filler;
@@ -109,17 +138,51 @@ Result<std::optional<Batch>> BatchStream::Next() {
   return std::optional<Batch>(std::move(batch));
 }
 
-Status BatchStream::Prepare(const plan::StepSlice& slice) {
+Result<std::vector<Column>> BatchStream::FromBlock() {
+  if (next_ < block_.first || next_ >= block_.first + block_.row_counts.size()) {
+    FB_RETURN_NOT_OK(GatherBlock());
+  }
+  uint64_t rows = block_.row_counts[next_ - block_.first];
+  std::vector<Column> columns;
+  if (block_.row_counts.size() == 1) {
+    columns = std::move(block_.columns);
+  } else {
+    for (const Column& column : block_.columns) {
+      columns.push_back(column.Slice(block_.rows_given, rows));
+    }
+  }
+  block_.rows_given += rows;
+  // The last batch of a block takes it along, so that its buffers can be used again.
+  if (next_ - block_.first + 1 == block_.row_counts.size()) block_ = {};
+  return columns;
+}
+
+Status BatchStream::GatherBlock() {
+  table_.DropEvicted();
+  Block block{.first = next_};
+  // A sequential stream gathers only where a batch crosses ranges; the next is a slice.
+  uint64_t steps = sequential() ? 1 : steps_per_block_;
+  uint64_t count = std::min(steps, step_count() - next_);
+  addresses_.clear();
+  for (uint64_t i = 0; i < count; ++i) {
+    plan::StepSlice slice = shards_.At(shards_.WorkerStep(next_ + i));
+    FB_RETURN_NOT_OK(AppendAddresses(slice));
+    block.row_counts.push_back(slice.count + slice.filler);
+  }
+  FB_RETURN_NOT_OK(BringRanges());
+  FB_ASSIGN_OR_RETURN(block.columns, GatherColumns(table_, gatherers_, addresses_));
+  block_ = std::move(block);
+  return Status::OK();
+}
+
+Status BatchStream::AppendAddresses(const plan::StepSlice& slice) {
   rows_.resize(slice.count);
   order_.RowsAt(slice.first, rows_);
-  addresses_.resize(slice.count + slice.filler);
-  locator_.Locate(rows_, std::span(addresses_).first(slice.count));
-  if (slice.filler > 0) {
-    FB_RETURN_NOT_OK(table_.MakeFillers());
-    std::fill(addresses_.begin() + static_cast<ptrdiff_t>(slice.count), addresses_.end(),
-              RowAddress{table_.filler_source(), 0});
-  }
-  return Status::OK();
+  size_t before = addresses_.size();
+  addresses_.resize(before + slice.count + slice.filler,
+                    RowAddress{table_.filler_source(), 0});
+  locator_.Locate(rows_, std::span(addresses_).subspan(before, slice.count));
+  return slice.filler > 0 ? table_.MakeFillers() : Status::OK();
 }
 
 Status BatchStream::BringRanges() {

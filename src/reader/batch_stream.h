@@ -51,10 +51,20 @@ class BatchStream {
   BatchStream(std::shared_ptr<RemoteTable> remote, BatchOptions options,
               plan::Order order, plan::Shards shards);
   bool sequential() const;
-  Status Prepare(const plan::StepSlice& slice);
+  // The next batch's columns, from a block of several batches gathered together.
+  Result<std::vector<Column>> FromBlock();
+  Status GatherBlock();
+  Status AppendAddresses(const plan::StepSlice& slice);
   Status BringRanges();
   bool IsOneSlice(const plan::StepSlice& slice) const;
   std::vector<Column> Slice(RowAddress first, uint64_t count) const;
+
+  struct Block {
+    uint64_t first = 0;  // the worker's step it begins with
+    std::vector<uint64_t> row_counts{};
+    std::vector<Column> columns{};
+    uint64_t rows_given = 0;
+  };
 
   BatchOptions options_;
   plan::Order order_;
@@ -63,6 +73,8 @@ class BatchStream {
   RowLocator locator_;
   std::vector<ColumnGatherer> gatherers_;
   uint64_t next_ = 0;
+  uint64_t steps_per_block_ = 1;
+  Block block_;
   uint32_t wanted_until_ = 0;
   std::vector<uint64_t> rows_;
   std::vector<RowAddress> addresses_;
