@@ -10,6 +10,5 @@ foreach(library ${libraries})
   get_filename_component(name ${library} NAME)
   configure_file(${library} ${package}/lib/${name} COPYONLY)
 endforeach()
-foreach(program forebay forebay-node)
-  file(RPATH_SET FILE ${package}/bin/${program} NEW_RPATH "$ORIGIN/../lib")
-endforeach()
+# The node was linked with the path of this machine's Arrow as well.
+file(RPATH_SET FILE ${package}/bin/forebay-node NEW_RPATH "$ORIGIN/../lib")
