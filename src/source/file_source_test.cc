@@ -5,6 +5,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <filesystem>
 #include <functional>
 #include <thread>
@@ -137,8 +138,16 @@ TEST(WaitUntilSettled, EndsWhenTheClockMovesOn) {
   FakeClock clock;
   // Another host's clock may be ahead: that object is as young as can be, no younger.
   model::Object object = Changed(clock.WallNanos() + 3'600'000'000'000);
-  std::thread mover([&] { clock.Advance(std::chrono::seconds(3)); });
+  // Moves until the wait has ended: it must not matter which thread looks first.
+  std::atomic<bool> ended{false};
+  std::thread mover([&] {
+    while (!ended) {
+      clock.Advance(milliseconds(100));
+      std::this_thread::yield();
+    }
+  });
   Status status = WaitUntilSettled({object}, clock, Deadline::After(milliseconds(5000)));
+  ended = true;
   mover.join();
   EXPECT_EQ(status, Status::OK());
 }
