@@ -86,7 +86,7 @@ Status Session::Serve(wire::Packet packet) {
   FlushEvicted();
   Status status =
       std::visit([this](const auto& message) { return On(message); }, envelope.message);
-  if (status.ok() || status.code() == StatusCode::kUnavailable) return status;
+  if (status.ok() || channel_.PeerGone()) return status;
   return Answer(wire::Failure{status});
 }
 
@@ -199,13 +199,7 @@ Result<storage::Chunk> Session::Await(const cache::ChunkFuture& future,
           "at the source");
     }
   }
-  Result<storage::Chunk> chunk = future.get();
-  // kUnavailable would mean to Serve that the reader has gone.
-  if (!chunk.ok() && chunk.status().code() == StatusCode::kUnavailable) {
-    FB_RETURN_NOT_OK(Answer(wire::Failure{chunk.status()}));
-    return Status::Unavailable("answered");
-  }
-  return chunk;
+  return future.get();
 }
 
 Status Session::HandOver(

@@ -118,14 +118,7 @@ Result<std::optional<Batch>> BatchStream::Next() {
   uint64_t step = shards_.WorkerStep(next_);
   plan::StepSlice slice = shards_.At(step);
   Batch batch;
-  if (IsOneSlice(slice)) {
-    table_.DropEvicted();
-    addresses_.assign({locator_.Locate(slice.first)});
-    FB_RETURN_NOT_OK(BringRanges());
-    batch.columns = Slice(addresses_.front(), slice.count);
-  } else {
-    FB_ASSIGN_OR_RETURN(batch.columns, FromBlock());
-  }
+  FB_ASSIGN_OR_RETURN(batch.columns, sequential() ? FromRuns(slice) : FromBlock());
   batch.row_count = slice.count + slice.filler;
   batch.filler_count = slice.filler;
   batch.step = step;
@@ -160,16 +153,16 @@ Result<std::vector<Column>> BatchStream::FromBlock() {
 Status BatchStream::GatherBlock() {
   table_.DropEvicted();
   Block block{.first = next_};
-  // A sequential stream gathers only where a batch crosses ranges; the next is a slice.
-  uint64_t steps = sequential() ? 1 : steps_per_block_;
-  uint64_t count = std::min(steps, step_count() - next_);
+  uint64_t count = std::min(steps_per_block_, step_count() - next_);
   addresses_.clear();
   for (uint64_t i = 0; i < count; ++i) {
     plan::StepSlice slice = shards_.At(shards_.WorkerStep(next_ + i));
     FB_RETURN_NOT_OK(AppendAddresses(slice));
     block.row_counts.push_back(slice.count + slice.filler);
   }
-  FB_RETURN_NOT_OK(BringRanges());
+  // Every batch touches most ranges: the first one brings them all.
+  if (next_ == options_.start_step) FB_RETURN_NOT_OK(table_.EnsureAll());
+  FB_RETURN_NOT_OK(table_.Ensure(MissingRanges(table_, addresses_)));
   FB_ASSIGN_OR_RETURN(block.columns, GatherColumns(table_, gatherers_, addresses_));
   block_ = std::move(block);
   return Status::OK();
@@ -185,19 +178,53 @@ Status BatchStream::AppendAddresses(const plan::StepSlice& slice) {
   return slice.filler > 0 ? table_.MakeFillers() : Status::OK();
 }
 
-Status BatchStream::BringRanges() {
-  if (!sequential()) {
-    // Every batch touches most ranges: the first one brings them all.
-    if (next_ == options_.start_step) FB_RETURN_NOT_OK(table_.EnsureAll());
-    return table_.Ensure(MissingRanges(table_, addresses_));
+Result<std::vector<Column>> BatchStream::FromRuns(const plan::StepSlice& slice) {
+  table_.DropEvicted();
+  std::vector<Run> runs = RunsOf(slice);
+  FB_RETURN_NOT_OK(BringRanges(runs));
+  bool one_slice = runs.size() == 1 && slice.filler == 0;
+  if (!one_slice && slice.filler > 0) FB_RETURN_NOT_OK(table_.MakeFillers());
+  std::vector<Column> columns;
+  columns.reserve(gatherers_.size());
+  for (size_t i = 0; i < gatherers_.size(); ++i) {
+    if (one_slice) {
+      columns.push_back(Slice(i, runs.front()));
+      continue;
+    }
+    FB_ASSIGN_OR_RETURN(Column column, gatherers_[i].Gather(table_.Sources(i), runs));
+    columns.push_back(std::move(column));
   }
-  std::vector<uint32_t> missing = MissingRanges(table_, addresses_);
+  return columns;
+}
+
+// The rows of a sequential step, range by range, then the filler.
+std::vector<Run> BatchStream::RunsOf(const plan::StepSlice& slice) const {
+  std::vector<Run> runs;
+  uint64_t left = slice.count;
+  for (uint64_t row = slice.first; left > 0;) {
+    row %= order_.rows();
+    RowAddress at = locator_.Locate(row);
+    uint64_t rest = table_.manifest().ranges()[at.source].row_count - at.row;
+    runs.push_back({at.source, at.row, std::min(left, rest)});
+    row += runs.back().count;
+    left -= runs.back().count;
+  }
+  runs.resize(runs.size() + slice.filler, Run{table_.filler_source(), 0, 1});
+  return runs;
+}
+
+Status BatchStream::BringRanges(std::span<const Run> runs) {
+  std::vector<uint32_t> missing;
+  for (const Run& run : runs) {
+    bool is_filler = run.source == table_.filler_source();
+    if (!is_filler && !table_.Has(run.source)) missing.push_back(run.source);
+  }
   if (missing.empty()) return Status::OK();
-  if (options_.writable) table_.DropBefore(addresses_.front().source);
+  if (options_.writable) table_.DropBefore(runs.front().source);
   FB_RETURN_NOT_OK(table_.Ensure(missing));
   uint32_t first = std::max(wanted_until_, missing.back() + 1);
-  if (first < missing.back() + 1 + kLookAheadRanges) {
-    uint32_t until = missing.back() + 1 + kLookAheadRanges;
+  uint32_t until = missing.back() + 1 + kLookAheadRanges;
+  if (first < until) {
     table_.Want(first, until - first);
     wanted_until_ = until;
   }
@@ -205,23 +232,12 @@ Status BatchStream::BringRanges() {
 }
 
 // Rows that follow each other in one range need no copy.
-bool BatchStream::IsOneSlice(const plan::StepSlice& slice) const {
-  if (!sequential() || slice.filler > 0 || slice.count == 0) return false;
-  uint64_t last = slice.first + slice.count - 1;
-  return last < order_.rows() &&
-         locator_.Locate(slice.first).source == locator_.Locate(last).source;
-}
-
-std::vector<Column> BatchStream::Slice(RowAddress first, uint64_t count) const {
-  std::vector<Column> columns;
-  columns.reserve(options_.columns.size());
-  for (size_t i = 0; i < options_.columns.size(); ++i) {
-    const model::Field& field = table_.manifest().schema().fields[options_.columns[i]];
-    columns.push_back(SliceChunk(field, *table_.Sources(i)[first.source], first.row,
-                                 count, table_.Owner(i, first.source)));
-    columns.back().writable = options_.writable;
-  }
-  return columns;
+Column BatchStream::Slice(size_t i, const Run& run) const {
+  const model::Field& field = table_.manifest().schema().fields[options_.columns[i]];
+  Column column = SliceChunk(field, *table_.Sources(i)[run.source], run.first, run.count,
+                             table_.Owner(i, run.source));
+  column.writable = options_.writable;
+  return column;
 }
 
 Result<Batch> Take(std::shared_ptr<RemoteTable> remote, std::shared_ptr<BufferPool> pool,

@@ -55,9 +55,10 @@ class BatchStream {
   Result<std::vector<Column>> FromBlock();
   Status GatherBlock();
   Status AppendAddresses(const plan::StepSlice& slice);
-  Status BringRanges();
-  bool IsOneSlice(const plan::StepSlice& slice) const;
-  std::vector<Column> Slice(RowAddress first, uint64_t count) const;
+  Result<std::vector<Column>> FromRuns(const plan::StepSlice& slice);
+  std::vector<Run> RunsOf(const plan::StepSlice& slice) const;
+  Status BringRanges(std::span<const Run> runs);
+  Column Slice(size_t i, const Run& run) const;
 
   struct Block {
     uint64_t first = 0;  // the worker's step it begins with

@@ -5,7 +5,6 @@
 
 #include "reader/gather_output.h"
 #include "reader/gather_rows.h"
-#include "reader/gather_runs.h"
 
 namespace forebay::reader {
 namespace {
@@ -165,6 +164,11 @@ Result<Column> ColumnGatherer::Gather(std::span<const ChunkColumn* const> source
     return GatherRuns(*field_, sources, MakeRuns(rows), pool_.get());
   }
   return GatherRows(*field_, {sources, rows}, pool_.get());
+}
+
+Result<Column> ColumnGatherer::Gather(std::span<const ChunkColumn* const> sources,
+                                      std::span<const Run> runs) const {
+  return GatherRuns(*field_, sources, runs, pool_.get());
 }
 
 Result<std::shared_ptr<const ChunkColumn>> MakeFiller(const model::Field& field) {

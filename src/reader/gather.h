@@ -9,6 +9,7 @@
 #include "model/schema.h"
 #include "reader/buffer_pool.h"
 #include "reader/column.h"
+#include "reader/gather_runs.h"
 #include "reader/ipc_layout.h"
 #include "reader/row_address.h"
 
@@ -30,6 +31,9 @@ class ColumnGatherer {
   // offsets make no sense.
   Result<Column> Gather(std::span<const ChunkColumn* const> sources,
                         std::span<const RowAddress> rows) const;
+  // Rows given as runs of followers: no work for each row.
+  Result<Column> Gather(std::span<const ChunkColumn* const> sources,
+                        std::span<const Run> runs) const;
 
  private:
   ColumnGatherer(const model::Field& field, std::shared_ptr<BufferPool> pool)

@@ -8,6 +8,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <thread>
 
 #include "base/errno_status.h"
 
@@ -54,7 +55,7 @@ bool IsGone(int error) {
 }  // namespace
 
 Channel::Channel(UniqueFd socket)
-    : socket_(std::move(socket)), send_mutex_(std::make_unique<std::mutex>()) {}
+    : socket_(std::move(socket)), send_mutex_(std::make_unique<std::timed_mutex>()) {}
 
 Result<Channel> Channel::Connect(const std::string& path) {
   FB_ASSIGN_OR_RETURN(sockaddr_un address, Address(path));
@@ -85,7 +86,10 @@ Status Channel::Send(std::string_view bytes, const std::vector<int>& fds,
     header->cmsg_len = CMSG_LEN(sizeof(int) * fds.size());
     std::memcpy(CMSG_DATA(header), fds.data(), sizeof(int) * fds.size());
   }
-  std::lock_guard lock(*send_mutex_);
+  std::unique_lock lock(*send_mutex_, std::defer_lock);
+  if (!lock.try_lock_until(deadline.when())) {
+    return Status::Deadline("the other end takes no messages");
+  }
   for (;;) {
     if (::sendmsg(socket_.get(), &message, MSG_NOSIGNAL) >= 0) return Status::OK();
     if (IsGone(errno)) return PeerGoneStatus();
@@ -93,8 +97,12 @@ Status Channel::Send(std::string_view bytes, const std::vector<int>& fds,
     if (errno != EAGAIN && errno != EINTR && errno != ETOOMANYREFS) {
       return ErrnoStatus(errno, "send to the other end");
     }
+    // With too many descriptors in flight the socket polls writable all the same.
+    if (errno == ETOOMANYREFS) std::this_thread::sleep_for(milliseconds(1));
     FB_ASSIGN_OR_RETURN(bool ready, WaitFor(socket_.get(), POLLOUT, deadline));
-    if (!ready) return Status::Deadline("the other end takes no messages");
+    if (!ready || deadline.passed()) {
+      return Status::Deadline("the other end takes no messages");
+    }
   }
 }
 

@@ -52,7 +52,7 @@ class Channel {
   Result<std::optional<Packet>> ReceiveNow();
 
   UniqueFd socket_;
-  std::unique_ptr<std::mutex> send_mutex_;
+  std::unique_ptr<std::timed_mutex> send_mutex_;
   std::string buffer_;
 };
 
