@@ -8,7 +8,6 @@ shared machine prove nothing; look at the ratio column.
 """
 
 import json
-import multiprocessing
 import os
 import shutil
 import signal
@@ -30,7 +29,7 @@ ROOT = Path(__file__).parents[1]
 BUILD = ROOT / "build" / "release"
 ROUNDS = int(os.environ.get("FOREBAY_BENCH_ROUNDS", "5"))
 # Larger than any last-level cache it will meet.
-NARROW_ROWS = int(os.environ.get("FOREBAY_BENCH_ROWS", "20000000"))
+NARROW_ROWS = int(os.environ.get("FOREBAY_BENCH_ROWS", str(20 << 20)))
 
 
 class Bench:
@@ -81,7 +80,7 @@ def narrow_table(bench):
     if not folder.exists():
         folder.mkdir()
         rng = np.random.default_rng(1)
-        files, per_file = 20, NARROW_ROWS // 20
+        files, per_file = 5, NARROW_ROWS // 5
         for i in range(files):
             columns = {
                 "id": np.arange(i * per_file, (i + 1) * per_file, dtype=np.int64),
@@ -89,7 +88,7 @@ def narrow_table(bench):
                 "y": rng.random(per_file, dtype=np.float32),
                 "label": rng.integers(0, 10, per_file, dtype=np.int32),
             }
-            pq.write_table(pa.table(columns), folder / f"{i:03}.parquet", row_group_size=1 << 20)
+            pq.write_table(pa.table(columns), folder / f"{i:03}.parquet")
     return folder
 
 
@@ -260,36 +259,43 @@ def bench_handover(bench):
     bench.report("hand-over of a chunk", found["handover_us"], f"in bulk; one alone {found['single_handover_us']:.0f} µs", 50, "us")
 
 
-def read_and_report(uri, store, barrier, queue):
-    dataset = forebay.open(uri, store=store)
-    for batch in dataset.batches(1024, shuffle="global", seed=1, format="numpy"):
-        pass
-    barrier.wait()
-    pss = {}
-    for line in Path("/proc/self/smaps_rollup").read_text().splitlines():
-        if line.startswith(("Pss:", "Pss_Anon:")):
-            pss[line.split(":")[0]] = int(line.split()[1]) * 1024
-    queue.put((pss["Pss"], pss["Pss_Anon"]))
-    barrier.wait()
+# One of the 8 processes: reads an epoch, waits for the others, reports its memory. Not a
+# function here, since a process that imports pyarrow for the bench would be larger.
+READER = """
+import sys, forebay
+dataset = forebay.open(sys.argv[1], store=sys.argv[2])
+for batch in dataset.batches(1024, shuffle="global", seed=1, format="numpy"):
+    pass
+print("done", flush=True)
+sys.stdin.readline()
+for line in open("/proc/self/smaps_rollup"):
+    if line.startswith("Pss:"):
+        print(int(line.split()[1]) * 1024, flush=True)
+sys.stdin.readline()
+"""
 
 
 def bench_memory(bench):
-    folder = narrow_table(bench)
-    context = multiprocessing.get_context("spawn")
-    barrier, queue = context.Barrier(8), context.Queue()
-    store = "mem:16GiB"
+    folder, store = narrow_table(bench), "mem:16GiB"
     bench.open(folder, store).warmup()
-    workers = [context.Process(target=read_and_report, args=(str(folder), store, barrier, queue)) for _ in range(8)]
-    for worker in workers:
-        worker.start()
-    found = [queue.get(timeout=300) for _ in workers]
-    for worker in workers:
-        worker.join()
+    command = [sys.executable, "-c", READER, str(folder), store]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    readers = [subprocess.Popen(command, **pipes) for _ in range(8)]
+    for reader in readers:
+        assert reader.stdout.readline() == "done\n"
+    found = [ask_memory(reader) for reader in readers]
+    for reader in readers:
+        reader.communicate("\n")
     table_bytes = NARROW_ROWS * 24
-    total = sum(pss for pss, _ in found)
     allowed = 1.1 * table_bytes + 8 * (40 << 20)
-    note = f"together {total >> 20} MiB, allowed {int(allowed) >> 20} MiB, table {table_bytes >> 20} MiB"
-    bench.report("memory of 8 processes on one table ÷ allowed", total / allowed, note, 1.0, "x")
+    note = f"together {sum(found) >> 20} MiB, allowed {int(allowed) >> 20} MiB, table {table_bytes >> 20} MiB"
+    bench.report("memory of 8 processes on one table ÷ allowed", sum(found) / allowed, note, 1.0, "x")
+
+
+def ask_memory(reader):
+    reader.stdin.write("\n")
+    reader.stdin.flush()
+    return int(reader.stdout.readline())
 
 
 BENCHES = {

@@ -154,11 +154,17 @@ Status BatchStream::GatherBlock() {
   table_.DropEvicted();
   Block block{.first = next_};
   uint64_t count = std::min(steps_per_block_, step_count() - next_);
-  addresses_.clear();
+  uint64_t rows = 0;
   for (uint64_t i = 0; i < count; ++i) {
     plan::StepSlice slice = shards_.At(shards_.WorkerStep(next_ + i));
-    FB_RETURN_NOT_OK(AppendAddresses(slice));
     block.row_counts.push_back(slice.count + slice.filler);
+    rows += block.row_counts.back();
+  }
+  addresses_.resize(rows);
+  std::span<RowAddress> rest(addresses_);
+  for (uint64_t i = 0; i < count; ++i) {
+    FB_RETURN_NOT_OK(Locate(shards_.At(shards_.WorkerStep(next_ + i)), rest));
+    rest = rest.subspan(block.row_counts[i]);
   }
   // Every batch touches most ranges: the first one brings them all.
   if (next_ == options_.start_step) FB_RETURN_NOT_OK(table_.EnsureAll());
@@ -168,13 +174,13 @@ Status BatchStream::GatherBlock() {
   return Status::OK();
 }
 
-Status BatchStream::AppendAddresses(const plan::StepSlice& slice) {
+// Where the rows of a step lie, then its filler.
+Status BatchStream::Locate(const plan::StepSlice& slice, std::span<RowAddress> out) {
   rows_.resize(slice.count);
   order_.RowsAt(slice.first, rows_);
-  size_t before = addresses_.size();
-  addresses_.resize(before + slice.count + slice.filler,
+  locator_.Locate(rows_, out);
+  std::ranges::fill(out.subspan(slice.count, slice.filler),
                     RowAddress{table_.filler_source(), 0});
-  locator_.Locate(rows_, std::span(addresses_).subspan(before, slice.count));
   return slice.filler > 0 ? table_.MakeFillers() : Status::OK();
 }
 

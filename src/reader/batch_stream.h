@@ -54,7 +54,7 @@ class BatchStream {
   // The next batch's columns, from a block of several batches gathered together.
   Result<std::vector<Column>> FromBlock();
   Status GatherBlock();
-  Status AppendAddresses(const plan::StepSlice& slice);
+  Status Locate(const plan::StepSlice& slice, std::span<RowAddress> out);
   Result<std::vector<Column>> FromRuns(const plan::StepSlice& slice);
   std::vector<Run> RunsOf(const plan::StepSlice& slice) const;
   Status BringRanges(std::span<const Run> runs);
