@@ -55,8 +55,15 @@ Result<std::vector<model::Object>> FileSource::List(const std::string& uri,
                                                     Deadline deadline) {
   FB_ASSIGN_OR_RETURN(std::string path, PathOf(uri));
   ++stats().requests;
-  FB_ASSIGN_OR_RETURN(std::vector<model::Object> objects, WalkFiles(path, deadline));
-  if (objects.empty()) return Status::NotFound("the folder is empty: " + path);
+  auto walked = WalkFiles(path, deadline);
+  if (walked.status().code() == StatusCode::kNotFound &&
+      ::access(path.c_str(), F_OK) != 0) {
+    return Status::NotFound("there is no file or folder " + path + ": check the path");
+  }
+  FB_ASSIGN_OR_RETURN(std::vector<model::Object> objects, std::move(walked));
+  if (objects.empty()) {
+    return Status::NotFound("the folder " + path + " is empty: check the path");
+  }
   return objects;
 }
 
