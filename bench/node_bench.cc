@@ -75,9 +75,8 @@ int main(int argc, char** argv) {
   std::vector<double> handovers;
   std::vector<double> singles;
   for (int i = 0; i < kRounds; ++i) {
-    handovers.push_back(Milliseconds([&] {
-      Must(table->Acquire(view, refs, Mapping::Mode::kPrivate));
-    }));
+    handovers.push_back(
+        Milliseconds([&] { Must(table->Acquire(view, refs, Mapping::Mode::kPrivate)); }));
     std::span<const model::ChunkRef> one(refs.data(), 1);
     singles.push_back(
         Milliseconds([&] { Must(table->Acquire(view, one, Mapping::Mode::kPrivate)); }));
