@@ -7,7 +7,7 @@ import sys
 import threading
 import time
 
-import conftest
+import nodes
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -35,7 +35,7 @@ def test_killing_the_node_changes_no_rows(large, shuffle):
     for i, batch in enumerate(ds.batches(**how)):
         got.append(batch["x"].copy())
         if i in (0, 3, 50, 100):
-            conftest.kill_node(ds._table.node_pid())
+            nodes.kill_node(ds._table.node_pid())
             killed += 1
     assert killed == 4
     rows = np.concatenate(got)
@@ -51,8 +51,8 @@ def test_killing_the_node_during_a_cold_fill_changes_no_rows(large):
 
     def kill_often():
         while not stop.wait(0.05) and len(killed) < 6:
-            for pid in conftest.node_pids(os.environ["XDG_RUNTIME_DIR"]):
-                conftest.kill_node(pid)
+            for pid in nodes.node_pids(os.environ["XDG_RUNTIME_DIR"]):
+                nodes.kill_node(pid)
                 killed.append(pid)
 
     killer = threading.Thread(target=kill_often)
@@ -71,7 +71,7 @@ def test_the_second_run_reads_nothing_from_the_source(numbers, run_python, node_
     assert 0 < first["source_bytes"] <= 2 * source_bytes(numbers)
     assert run_python(READ_ALL, numbers) == SUM
     assert node_status()["source_bytes"] == first["source_bytes"]
-    conftest.kill_node(first["pid"])  # a later day: the store is all that is left
+    nodes.kill_node(first["pid"])  # a later day: the store is all that is left
     assert run_python(READ_ALL, numbers) == SUM
     assert node_status()["pid"] != first["pid"] and node_status()["source_bytes"] == 0
 

@@ -5,7 +5,7 @@ import multiprocessing.forkserver
 import os
 import warnings
 
-import conftest
+import nodes
 import pytest
 
 import forebay
@@ -25,7 +25,7 @@ ORDER = {"shuffle": "global", "seed": 5, "columns": ["x", "y", "name"]}
 def store(tmp_path_factory):
     """One for all tests here: the fork server has the environment it was started in, and
     torch imported, so that its workers start fast."""
-    with conftest.own_node(tmp_path_factory.mktemp("torch")) as spec:
+    with nodes.own_node(tmp_path_factory.mktemp("torch")) as spec:
         multiprocessing.set_forkserver_preload(["forebay.torch"])
         yield spec
         multiprocessing.forkserver._forkserver._stop()

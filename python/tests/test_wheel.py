@@ -8,7 +8,7 @@ import venv
 import zipfile
 from pathlib import Path
 
-import conftest
+import nodes
 import numpy as np
 import pytest
 
@@ -28,7 +28,7 @@ print(json.dumps([total, forebay.__file__, ds._table.node_pid(), "pyarrow" in sy
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory):
     """Made from what is built already: from the folder that forebay/bin points to."""
-    built = (conftest.PROGRAMS / "forebay-node").resolve().parent
+    built = (nodes.PROGRAMS / "forebay-node").resolve().parent
     out = tmp_path_factory.mktemp("wheel")
     subprocess.run([sys.executable, "-m", "pip", "wheel", "-q", "--no-deps",
                     "--no-build-isolation", "--disable-pip-version-check", "-C",
