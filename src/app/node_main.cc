@@ -84,11 +84,12 @@ int Serve(forebay::node::Node& node) {
 int ServeDetached(const Arguments& arguments, int ready) {
   ::setsid();
   auto node = Start(arguments);
-  char failed = node.ok() ? 0 : 1;
-  if (!node.ok() && node.status().code() == forebay::StatusCode::kUnavailable) {
+  // The reader that waits for this command gets the code as it is.
+  char failed = static_cast<char>(node.status().code());
+  if (node.status().code() == forebay::StatusCode::kUnavailable) {
     failed = 0;  // another node was faster: its socket serves as well
   }
-  if (!node.ok() && failed != 0) Fail(node.status());
+  if (failed != 0) Fail(node.status());
   if (::write(ready, &failed, 1) != 1) return 1;
   ::close(ready);
   if (!node.ok()) return failed;
@@ -111,8 +112,10 @@ int Daemonize(const Arguments& arguments) {
     return ServeDetached(arguments, ends[1]);
   }
   ::close(ends[1]);
-  char failed = 1;
-  return ::read(ends[0], &failed, 1) == 1 ? failed : 1;
+  char failed = static_cast<char>(forebay::StatusCode::kInternal);
+  if (::read(ends[0], &failed, 1) != 1) return failed;
+  // Nothing of ours is left to tidy up, and libraries' destructors may take their time.
+  ::_exit(failed);
 }
 
 }  // namespace

@@ -134,7 +134,7 @@ TEST_F(EngineTest, ManyClientsAtOnceDecodeEachUnitOnce) {
   }
   for (auto& client : clients) client.join();
   EXPECT_EQ(failures, 0);
-  EXPECT_EQ(engine_->fills().counters().fills, view_.manifest().units().size());
+  EXPECT_EQ(engine_->fills().counters().chunks, AllRefs().size());
 }
 
 TEST_F(EngineTest, ManyOpensAtOncePlanOnce) {

@@ -27,6 +27,7 @@ namespace {
 
 constexpr const char* kHostSocket = "/run/forebay/node.sock";
 constexpr milliseconds kLockPoll = milliseconds(5);
+constexpr milliseconds kExitPoll = milliseconds(1);
 constexpr size_t kErrorTextMax = 4096;
 
 std::string Env(const char* name) {
@@ -95,10 +96,18 @@ Status RunLauncher(const std::vector<std::string>& command, Deadline deadline) {
   write_end.Reset();
   std::string text = ReadAll(read_end.get(), deadline);
   int code = 0;
-  // Somebody else may reap it (a handler for SIGCHLD): then the connection decides.
-  if (::waitpid(pid, &code, 0) != pid || code == 0) return Status::OK();
-  return Status::Unavailable("the node did not start: " +
-                             (text.empty() ? "it said nothing" : text));
+  pid_t ended = 0;
+  while ((ended = ::waitpid(pid, &code, WNOHANG)) == 0) {
+    if (deadline.passed()) return Status::Deadline("the node did not start in time");
+    std::this_thread::sleep_for(kExitPoll);
+  }
+  // Somebody else may have reaped it (a handler for SIGCHLD): then the connection
+  // decides.
+  if (ended != pid || code == 0) return Status::OK();
+  int exit_code = WIFEXITED(code) ? WEXITSTATUS(code) : 0;
+  bool known = exit_code > 0 && exit_code <= static_cast<int>(StatusCode::kInternal);
+  return {known ? static_cast<StatusCode>(exit_code) : StatusCode::kUnavailable,
+          "the node did not start: " + (text.empty() ? "it said nothing" : text)};
 }
 
 bool NobodyThere(const Status& status) {
