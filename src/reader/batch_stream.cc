@@ -14,12 +14,13 @@ constexpr uint64_t kBlockBytes = uint64_t{1} << 20;
 constexpr uint64_t kBlockStepsMax = 32;
 
 Result<std::vector<ColumnGatherer>> MakeGatherers(
-    const model::Manifest& manifest, const model::Projection& columns,
+    RemoteTable& remote, const model::Projection& columns,
     const std::shared_ptr<BufferPool>& pool) {
   std::vector<ColumnGatherer> gatherers;
   for (uint32_t column : columns) {
-    const model::Field& field = manifest.schema().fields[column];
-    FB_ASSIGN_OR_RETURN(auto gatherer, ColumnGatherer::Make(field, pool));
+    const model::Field& field = remote.manifest()->schema().fields[column];
+    FB_ASSIGN_OR_RETURN(auto gatherer,
+                        ColumnGatherer::Make(field, pool, remote.copy_helper()));
     gatherers.push_back(std::move(gatherer));
   }
   return gatherers;
@@ -101,7 +102,7 @@ Result<std::unique_ptr<BatchStream>> BatchStream::Make(
   FB_ASSIGN_OR_RETURN(plan::Shards shards, plan::Shards::Make(options.shards));
   auto stream = std::unique_ptr<BatchStream>(new BatchStream(
       std::move(remote), std::move(options), std::move(order), std::move(shards)));
-  FB_ASSIGN_OR_RETURN(stream->gatherers_, MakeGatherers(stream->table_.manifest(),
+  FB_ASSIGN_OR_RETURN(stream->gatherers_, MakeGatherers(*stream->table_.remote(),
                                                         stream->options_.columns, pool));
   stream->steps_per_block_ = StepsPerBlock(
       stream->table_.manifest(), stream->options_.columns,
@@ -255,7 +256,7 @@ Result<Batch> Take(std::shared_ptr<RemoteTable> remote, std::shared_ptr<BufferPo
                                          manifest.row_count()));
     }
   }
-  FB_ASSIGN_OR_RETURN(auto gatherers, MakeGatherers(manifest, columns, pool));
+  FB_ASSIGN_OR_RETURN(auto gatherers, MakeGatherers(*remote, columns, pool));
   ChunkTable table(remote, columns, Mapping::Mode::kShared);
   table.DropEvicted();
   std::vector<RowAddress> addresses(rows.size());

@@ -44,8 +44,9 @@ Status GatherStruct(const RowSelection& selection, GatherOutput* output) {
   for (size_t i = 0; i < output->field().children.size(); ++i) {
     std::vector<const ChunkColumn*> children = ChildSources(selection.sources, i);
     FB_ASSIGN_OR_RETURN(
-        Column child, GatherRows(output->field().children[i], {children, selection.rows},
-                                 output->pool()));
+        Column child,
+        GatherRows(output->field().children[i],
+                   {children, selection.rows, selection.helper}, output->pool()));
     output->AddChild(std::move(child));
   }
   return Status::OK();
@@ -153,9 +154,10 @@ Result<uint64_t> FillerBytes(const model::Field& field, uint64_t length) {
 }  // namespace
 
 Result<ColumnGatherer> ColumnGatherer::Make(const model::Field& field,
-                                            std::shared_ptr<BufferPool> pool) {
+                                            std::shared_ptr<BufferPool> pool,
+                                            CopyHelper* helper) {
   FB_RETURN_NOT_OK(FillerBytes(field, 1).status());  // every type below is known
-  return ColumnGatherer(field, std::move(pool));
+  return ColumnGatherer(field, std::move(pool), helper);
 }
 
 Result<Column> ColumnGatherer::Gather(std::span<const ChunkColumn* const> sources,
@@ -163,7 +165,7 @@ Result<Column> ColumnGatherer::Gather(std::span<const ChunkColumn* const> source
   if (IsMostlyRuns(rows)) {
     return GatherRuns(*field_, sources, MakeRuns(rows), pool_.get());
   }
-  return GatherRows(*field_, {sources, rows}, pool_.get());
+  return GatherRows(*field_, {sources, rows, helper_}, pool_.get());
 }
 
 Result<Column> ColumnGatherer::Gather(std::span<const ChunkColumn* const> sources,

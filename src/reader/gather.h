@@ -9,6 +9,7 @@
 #include "model/schema.h"
 #include "reader/buffer_pool.h"
 #include "reader/column.h"
+#include "reader/copy_helper.h"
 #include "reader/gather_runs.h"
 #include "reader/ipc_layout.h"
 #include "reader/row_address.h"
@@ -24,8 +25,10 @@ namespace forebay::reader {
 // are copied as blocks. Rows that all follow each other need no gather: SliceChunk.
 class ColumnGatherer {
  public:
+  // `helper`, if any, must outlive the gatherer.
   static Result<ColumnGatherer> Make(const model::Field& field,
-                                     std::shared_ptr<BufferPool> pool);
+                                     std::shared_ptr<BufferPool> pool,
+                                     CopyHelper* helper = nullptr);
 
   // kFull when 32-bit offsets would overflow or memory is short; kCorrupt when a source's
   // offsets make no sense.
@@ -36,11 +39,13 @@ class ColumnGatherer {
                         std::span<const Run> runs) const;
 
  private:
-  ColumnGatherer(const model::Field& field, std::shared_ptr<BufferPool> pool)
-      : field_(&field), pool_(std::move(pool)) {}
+  ColumnGatherer(const model::Field& field, std::shared_ptr<BufferPool> pool,
+                 CopyHelper* helper)
+      : field_(&field), pool_(std::move(pool)), helper_(helper) {}
 
   const model::Field* field_;
   std::shared_ptr<BufferPool> pool_;
+  CopyHelper* helper_;
 };
 
 // One row of zeros, empty strings and empty lists, for the masked rows of `pad`: put it

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "base/status.h"
+#include "reader/copy_helper.h"
 #include "reader/gather_output.h"
 #include "reader/row_address.h"
 
@@ -13,6 +14,7 @@ namespace forebay::reader {
 struct RowSelection {
   std::span<const ChunkColumn* const> sources;
   std::span<const RowAddress> rows;
+  CopyHelper* helper = nullptr;  // for large copies; may be null
 
   const ChunkColumn& source(uint64_t i) const { return *sources[rows[i].source]; }
 };

@@ -14,6 +14,7 @@
 
 #include "model/chunk.h"
 #include "model/manifest.h"
+#include "reader/copy_helper.h"
 #include "reader/mapped_chunk.h"
 #include "reader/node_link.h"
 
@@ -33,6 +34,7 @@ class RemoteTable {
   const std::string& uri() const { return uri_; }
   const std::shared_ptr<const model::Manifest>& manifest() const { return manifest_; }
   milliseconds timeout() const { return options_.timeout; }
+  CopyHelper* copy_helper() { return &copy_helper_; }
 
   // A number for a projection, the same for the same one.
   uint32_t ViewOf(const model::Projection& columns);
@@ -85,6 +87,7 @@ class RemoteTable {
   const OpenOptions options_;
   std::shared_ptr<const model::Manifest> manifest_;
   UniqueFd manifest_fd_;
+  CopyHelper copy_helper_;
 
   std::mutex mutex_;  // of all below
   pid_t pid_;
