@@ -118,14 +118,20 @@ bool NobodyThere(const Status& status) {
 Result<wire::Channel> StartPrivate(const NodeOptions& options, const std::string& store,
                                    const std::string& socket, Deadline deadline) {
   FB_ASSIGN_OR_RETURN(UniqueFd lock, LockFor(socket, deadline));
-  auto channel = wire::Channel::Connect(socket);  // somebody else was first
-  if (channel.ok() || !NobodyThere(channel.status())) return channel;
-  FB_ASSIGN_OR_RETURN(std::string binary, FindNodeBinary(options));
-  FB_RETURN_NOT_OK(
-      RunLauncher({binary, "--daemon", "--store", store, "--socket", socket, "--idle-ms",
-                   std::to_string(options.idle_timeout.count())},
-                  deadline));
-  return wire::Channel::Connect(socket);
+  for (;;) {
+    auto channel = wire::Channel::Connect(socket);  // somebody else was first
+    if (channel.ok() || !NobodyThere(channel.status())) return channel;
+    FB_ASSIGN_OR_RETURN(std::string binary, FindNodeBinary(options));
+    FB_RETURN_NOT_OK(
+        RunLauncher({binary, "--daemon", "--store", store, "--socket", socket,
+                     "--idle-ms", std::to_string(options.idle_timeout.count())},
+                    deadline));
+    channel = wire::Channel::Connect(socket);
+    // A node that started and is gone already was killed: the next one may live.
+    if (channel.ok() || !NobodyThere(channel.status()) || deadline.passed()) {
+      return channel;
+    }
+  }
 }
 
 std::string DirectoryOf(const std::string& path) {
