@@ -14,6 +14,9 @@
 namespace forebay::http {
 namespace {
 
+// curl's timer may end a transfer a little before our clock says that time is up.
+constexpr milliseconds kTimerSlack = milliseconds(20);
+
 constexpr long kRedirectsMax = 5;
 constexpr long kBufferBytes = 512 * kKiB;
 // Less than this for so long is a dead connection too, though something arrives.
@@ -225,7 +228,7 @@ Result<Response> Client::Send(const Request& request, const BodySink& sink,
 
   if (!transfer.sink_status.ok()) return transfer.sink_status;
   if (code == CURLE_OK) return std::move(transfer.response);
-  if (code == CURLE_OPERATION_TIMEDOUT && deadline.passed()) {
+  if (code == CURLE_OPERATION_TIMEDOUT && deadline.Remaining() <= kTimerSlack) {
     return Status::Deadline("time was up during " + what);
   }
   if (transfer.stalled) {
