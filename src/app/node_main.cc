@@ -112,8 +112,9 @@ int Daemonize(const Arguments& arguments) {
     return ServeDetached(arguments, ends[1]);
   }
   ::close(ends[1]);
-  char failed = static_cast<char>(forebay::StatusCode::kInternal);
-  if (::read(ends[0], &failed, 1) != 1) return failed;
+  // A child that dies without a word was killed: the reader may try again.
+  char failed = static_cast<char>(forebay::StatusCode::kUnavailable);
+  [[maybe_unused]] ssize_t got = ::read(ends[0], &failed, 1);
   // Nothing of ours is left to tidy up, and libraries' destructors may take their time.
   ::_exit(failed);
 }

@@ -28,6 +28,7 @@ namespace {
 constexpr const char* kHostSocket = "/run/forebay/node.sock";
 constexpr milliseconds kLockPoll = milliseconds(5);
 constexpr milliseconds kExitPoll = milliseconds(1);
+constexpr int kStartsMax = 10;
 constexpr size_t kErrorTextMax = 4096;
 
 std::string Env(const char* name) {
@@ -118,19 +119,21 @@ bool NobodyThere(const Status& status) {
 Result<wire::Channel> StartPrivate(const NodeOptions& options, const std::string& store,
                                    const std::string& socket, Deadline deadline) {
   FB_ASSIGN_OR_RETURN(UniqueFd lock, LockFor(socket, deadline));
-  for (;;) {
+  for (int attempt = 1;; ++attempt) {
     auto channel = wire::Channel::Connect(socket);  // somebody else was first
     if (channel.ok() || !NobodyThere(channel.status())) return channel;
     FB_ASSIGN_OR_RETURN(std::string binary, FindNodeBinary(options));
-    FB_RETURN_NOT_OK(
+    Status started =
         RunLauncher({binary, "--daemon", "--store", store, "--socket", socket,
                      "--idle-ms", std::to_string(options.idle_timeout.count())},
-                    deadline));
-    channel = wire::Channel::Connect(socket);
-    // A node that started and is gone already was killed: the next one may live.
-    if (channel.ok() || !NobodyThere(channel.status()) || deadline.passed()) {
-      return channel;
-    }
+                    deadline);
+    if (started.ok()) channel = wire::Channel::Connect(socket);
+    // A node that died before it could be reached was killed: the next one may live.
+    bool killed = started.ok() ? !channel.ok() && NobodyThere(channel.status())
+                               : started.code() == StatusCode::kUnavailable;
+    if (killed && attempt < kStartsMax && !deadline.passed()) continue;
+    if (!started.ok()) return started;
+    return channel;
   }
 }
 
