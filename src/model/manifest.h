@@ -4,8 +4,12 @@
 //
 //   object  a source file with its identity
 //   piece   consecutive groups (Parquet row groups, IPC batches, ORC stripes) of an
-//   object unit    fill unit: consecutive pieces decoded together; its ranges follow each
-//   other range   consecutive rows of one unit; with a column group it names a chunk
+//           object
+//   unit    fill unit: consecutive pieces decoded together; its ranges follow each other
+//   range   consecutive rows of one unit; with a column group it names a chunk
+//
+// Chunks hold the stored rows: those of the files. Rows of the version are the live ones
+// among them: a range with deleted or filtered rows has a selection.
 #pragma once
 
 #include <cstdint>
@@ -17,12 +21,20 @@
 
 #include "base/hash.h"
 #include "base/status.h"
+#include "model/live_rows.h"
 #include "model/object.h"
 #include "model/schema.h"
+#include "model/selection.h"
 
 namespace forebay::model {
 
-enum class FileFormat : uint32_t { kParquet = 0, kIpcFile = 1, kIpcStream = 2, kOrc = 3 };
+enum class FileFormat : uint32_t {
+  kParquet = 0,
+  kIpcFile = 1,
+  kIpcStream = 2,
+  kOrc = 3,
+  kAvro = 4
+};
 
 struct ObjectRecord {
   uint64_t uri_offset;
@@ -34,6 +46,9 @@ struct ObjectRecord {
   int64_t ctime_ns;
   uint64_t inode;
   uint64_t row_count;
+  uint64_t context_offset;  // what the table knows of the object besides its bytes
+  uint32_t context_size;
+  FileFormat format;
 };
 
 struct PieceRecord {
@@ -48,6 +63,7 @@ struct UnitRecord {
   Hash128 content;  // of everything its rows depend on
   uint64_t first_row;
   uint64_t row_count;
+  uint64_t stored_rows;  // in its chunks, live or not
   uint32_t first_piece;
   uint32_t piece_count;
   uint32_t first_range;
@@ -56,13 +72,18 @@ struct UnitRecord {
 
 struct RangeRecord {
   uint64_t first_row;
-  uint32_t row_count;
+  uint64_t offset;     // of its first stored row in the unit
+  uint64_t selection;  // where its selection begins, in words; kAllLive: none
+  uint32_t row_count;  // live rows; may be 0
+  uint32_t stored_rows;
   uint32_t unit;
+  uint32_t reserved;
 };
+constexpr uint64_t kAllLive = ~uint64_t{0};
 
 class Manifest {
  public:
-  static constexpr uint32_t kFormatVersion = 1;
+  static constexpr uint32_t kFormatVersion = 2;
 
   // A checked view of `bytes`, which `owner` keeps alive. An unknown format version is
   // kUnsupported; anything that does not add up is kCorrupt.
@@ -71,7 +92,6 @@ class Manifest {
 
   const Hash128& version() const { return version_; }
   uint64_t row_count() const { return row_count_; }
-  FileFormat format() const { return format_; }
   std::string_view origin() const { return origin_; }
   std::string_view bytes() const { return bytes_; }
   const Schema& schema() const { return schema_; }
@@ -82,10 +102,13 @@ class Manifest {
   std::span<const RangeRecord> ranges() const { return ranges_; }
 
   std::string_view uri(const ObjectRecord& object) const;
+  std::string_view context(uint32_t object) const;
+  // Which rows of a range's chunks are rows of the version.
+  Selection selection(const RangeRecord& range) const;
   Object object(uint32_t index) const;
   // True when this column is a chunk of its own in the ranges of this unit.
   bool IsWide(uint32_t unit, uint32_t column) const;
-  // The range that holds a row. The row must be below row_count().
+  // The range that holds a row. The row must be below row_count(), so there is one.
   uint32_t RangeOf(uint64_t row) const;
 
  private:
@@ -96,7 +119,6 @@ class Manifest {
   std::string_view bytes_;
   Hash128 version_;
   uint64_t row_count_ = 0;
-  FileFormat format_ = FileFormat::kParquet;
   Schema schema_;
   std::string_view origin_;
   std::string_view text_;
@@ -105,6 +127,7 @@ class Manifest {
   std::span<const UnitRecord> units_;
   std::span<const RangeRecord> ranges_;
   std::span<const uint64_t> wide_;
+  std::span<const uint64_t> selections_;
   uint32_t wide_words_ = 0;
 };
 
@@ -113,7 +136,6 @@ class ManifestBuilder {
  public:
   struct Options {
     Hash128 version;
-    FileFormat format = FileFormat::kParquet;
     std::string origin;
     Schema schema;
   };
@@ -130,10 +152,16 @@ class ManifestBuilder {
     // What the rows depend on besides the objects (values in folder names): part of the
     // unit's content hash.
     std::string context;
+    std::vector<LiveRows> live;  // per range; empty: all rows of all ranges
+  };
+  struct ObjectDetails {
+    uint64_t row_count = 0;  // stored rows
+    FileFormat format = FileFormat::kParquet;
+    std::string context{};  // kept for whoever decodes the object
   };
 
   explicit ManifestBuilder(Options options);
-  uint32_t AddObject(const Object& object, uint64_t row_count);
+  uint32_t AddObject(const Object& object, const ObjectDetails& details);
   void AddUnit(const Unit& unit);
   std::string Finish();
 
@@ -146,6 +174,7 @@ class ManifestBuilder {
   std::vector<UnitRecord> units_;
   std::vector<RangeRecord> ranges_;
   std::vector<uint64_t> wide_;
+  std::vector<uint64_t> selections_;
   uint64_t row_count_ = 0;
 };
 

@@ -33,6 +33,8 @@ void PutField(Encoder& out, const Field& field) {
   out.PutString(field.name);
   out.PutString(field.format);
   out.Put<uint8_t>(field.nullable ? 1 : 0);
+  out.Put<int32_t>(field.id);
+  out.Put<uint8_t>(field.hidden ? 1 : 0);
   PutMetadata(out, field.metadata);
   out.Put<uint32_t>(static_cast<uint32_t>(field.children.size()));
   for (const Field& child : field.children) PutField(out, child);
@@ -42,11 +44,13 @@ void PutField(Encoder& out, const Field& field) {
 // at every level of nesting would ask for far more memory than there are bytes.
 Status GetFields(Decoder& in, int depth, std::vector<Field>* fields) {
   if (depth > kNestingMax) return Status::Corrupt("the schema is nested too deeply");
-  for (uint32_t left = in.GetCount(17); left > 0 && in.ok(); --left) {
+  for (uint32_t left = in.GetCount(22); left > 0 && in.ok(); --left) {
     Field& field = fields->emplace_back();
     field.name = in.GetString();
     field.format = in.GetString();
     field.nullable = in.Get<uint8_t>() != 0;
+    field.id = in.Get<int32_t>();
+    field.hidden = in.Get<uint8_t>() != 0;
     field.metadata = GetMetadata(in);
     FB_RETURN_NOT_OK(GetFields(in, depth + 1, &field.children));
   }
@@ -56,11 +60,13 @@ Status GetFields(Decoder& in, int depth, std::vector<Field>* fields) {
 }  // namespace
 
 void Field::EncodeType(Encoder& out) const {
-  out.PutString(name);
+  out.PutString(ChunkName());
   out.PutString(format);
   out.Put<uint32_t>(static_cast<uint32_t>(children.size()));
   for (const Field& child : children) child.EncodeType(out);
 }
+
+std::string Field::ChunkName() const { return id < 0 ? name : fmt::format("id{}", id); }
 
 std::optional<uint32_t> Schema::Find(std::string_view name) const {
   for (size_t i = 0; i < fields.size(); ++i) {
@@ -90,7 +96,9 @@ Result<std::vector<uint32_t>> Project(const Schema& schema,
                                       const std::vector<std::string>& columns) {
   std::vector<uint32_t> out;
   if (columns.empty()) {
-    for (uint32_t i = 0; i < schema.fields.size(); ++i) out.push_back(i);
+    for (uint32_t i = 0; i < schema.fields.size(); ++i) {
+      if (!schema.fields[i].hidden) out.push_back(i);
+    }
     return out;
   }
   for (const std::string& name : columns) {

@@ -19,10 +19,15 @@ struct Field {
   bool nullable = true;
   std::vector<std::pair<std::string, std::string>> metadata;
   std::vector<Field> children;
+  // Of an Iceberg field: what it is known by in chunks, whatever its name. -1: none.
+  int32_t id = -1;
+  bool hidden = false;  // read only when asked for by name: _row_id, _file, …
 
   friend bool operator==(const Field&, const Field&) = default;
-  // Name, format and children: what a chunk's bytes depend on.
+  // Name (or id), format and children: what a chunk's bytes depend on.
   void EncodeType(Encoder& out) const;
+  // What the field is called in a chunk: "id7", or its name where it has no id.
+  std::string ChunkName() const;
 };
 
 struct Schema {
@@ -35,7 +40,7 @@ struct Schema {
   static Result<Schema> Decode(std::string_view bytes);
 };
 
-// Resolves column names to ascending indices. An empty list means all columns. An unknown
+// Resolves column names to ascending indices. An empty list means all but hidden ones. An unknown
 // or doubled name is an error that lists what there is.
 Result<std::vector<uint32_t>> Project(const Schema& schema,
                                       const std::vector<std::string>& columns);
