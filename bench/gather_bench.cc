@@ -77,7 +77,10 @@ struct Table {
         column.values_size = range_rows * widths[c];
         at += (column.values_size + 63) / 64 * 64;
       }
-      ranges.push_back({rows, static_cast<uint32_t>(range_rows), 0});
+      RangeRecord range{};
+      range.first_row = rows;
+      range.row_count = range.stored_rows = static_cast<uint32_t>(range_rows);
+      ranges.push_back(range);
       rows += range_rows;
     }
     for (auto& column : columns) {
@@ -158,7 +161,7 @@ void ShuffleNarrowNaive(benchmark::State& state) {
     order.ForwardRange(first, rows);
     for (size_t c = 0; c < 4; ++c) {
       for (uint64_t i = 0; i < kBatch; ++i) {
-        RowAddress at = locator.Locate(rows[i]);
+        RowAddress at = locator.LocateLive(rows[i]);
         const ChunkColumn& source = *table.sources[c][at.source];
         uint64_t w = source.type.width;
         if (w == 8) std::memcpy(&wide[i], source.values + at.row * 8, 8);

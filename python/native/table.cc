@@ -81,7 +81,8 @@ nb::object ArrowStream(const Table& table, const Names& columns) {
   std::shared_ptr<RangeStream> ranges;
   {
     nb::gil_scoped_release released;
-    ranges = std::make_shared<RangeStream>(table.remote(), std::move(selection));
+    ranges =
+        std::make_shared<RangeStream>(table.remote(), table.pool(), std::move(selection));
   }
   return StreamCapsule(std::move(fields), [ranges] { return ranges->Next(); });
 }

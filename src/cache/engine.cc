@@ -22,6 +22,8 @@ std::vector<model::ChunkRef> UnitRefs(const View& view, uint32_t unit) {
   auto groups = model::Groups(view.manifest(), unit, view.columns);
   std::vector<model::ChunkRef> refs;
   for (uint32_t i = 0; i < record.range_count; ++i) {
+    // Nobody reads a range without live rows.
+    if (view.manifest().ranges()[record.first_range + i].row_count == 0) continue;
     for (uint32_t group : groups) refs.push_back({record.first_range + i, group});
   }
   return refs;

@@ -2,10 +2,12 @@
 #include "cli/inspect.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "base/size.h"
 #include "base/uri.h"
@@ -23,8 +25,18 @@ const char* FormatName(model::FileFormat format) {
     case model::FileFormat::kIpcFile: return "arrow";
     case model::FileFormat::kIpcStream: return "arrow stream";
     case model::FileFormat::kOrc: return "orc";
+    case model::FileFormat::kAvro: return "avro";
   }
   return "unknown";
+}
+
+// Of all objects: most tables have one format, Iceberg tables may have several.
+std::string Formats(const model::Manifest& manifest) {
+  std::set<std::string> names;
+  for (const model::ObjectRecord& object : manifest.objects()) {
+    names.insert(FormatName(object.format));
+  }
+  return fmt::format("{}", fmt::join(names, ", "));
 }
 
 uint64_t SourceBytes(const model::Manifest& manifest) {
@@ -74,7 +86,7 @@ nlohmann::ordered_json InspectionJson(const Inspection& inspection) {
   }
   return {{"uri", inspection.uri},
           {"version", manifest.version().ToHex()},
-          {"format", FormatName(manifest.format())},
+          {"format", Formats(manifest)},
           {"rows", manifest.row_count()},
           {"files", manifest.objects().size()},
           {"source_bytes", SourceBytes(manifest)},
@@ -94,7 +106,7 @@ std::string InspectionText(const Inspection& inspection) {
   std::string out =
       FactList({{"uri", inspection.uri},
                 {"version", manifest.version().ToHex()},
-                {"format", FormatName(manifest.format())},
+                {"format", Formats(manifest)},
                 {"rows", fmt::format("{}", manifest.row_count())},
                 {"files", fmt::format("{} ({})", manifest.objects().size(),
                                       FormatSize(SourceBytes(manifest)))},

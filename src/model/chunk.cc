@@ -4,6 +4,17 @@
 
 namespace forebay::model {
 
+namespace {
+
+// Hidden columns are made from what the table knows of its files.
+void EncodeContexts(const Manifest& manifest, const UnitRecord& unit, Encoder& out) {
+  for (uint32_t i = 0; i < unit.piece_count; ++i) {
+    out.PutString(manifest.context(manifest.pieces()[unit.first_piece + i].object));
+  }
+}
+
+}  // namespace
+
 Projection GroupColumns(const Manifest& manifest, uint32_t unit, uint32_t group,
                         const Projection& projection) {
   if (group != kNarrowGroup) return {group};
@@ -37,10 +48,11 @@ Hash128 ChunkKey(const Manifest& manifest, ChunkRef ref, const Projection& proje
   out.Put(kChunkFormatVersion);
   out.Put(unit.content.high);
   out.Put(unit.content.low);
-  out.Put<uint64_t>(range.first_row - unit.first_row);
-  out.Put(range.row_count);
+  out.Put(range.offset);
+  out.Put(range.stored_rows);
   for (uint32_t column : GroupColumns(manifest, range.unit, ref.group, projection)) {
     manifest.schema().fields[column].EncodeType(out);
+    if (manifest.schema().fields[column].hidden) EncodeContexts(manifest, unit, out);
   }
   return HashBytes(out.bytes());
 }

@@ -28,17 +28,16 @@ struct Table {
 
   std::shared_ptr<const Manifest> Make() const {
     ManifestBuilder builder({.version = HashBytes(version),
-                             .format = FileFormat::kParquet,
                              .origin = origin,
                              .schema = {.fields = fields, .metadata = {}}});
     if (leading_unit) {
-      uint32_t other = builder.AddObject({"file:///0", {}}, 5);
+      uint32_t other = builder.AddObject({"file:///0", {}}, {.row_count = 5});
       builder.AddUnit({.pieces = {{other, 0, 1, 5}},
                        .range_rows = {5},
                        .wide_columns = {},
                        .context = {}});
     }
-    uint32_t a = builder.AddObject(object, 30);
+    uint32_t a = builder.AddObject(object, {.row_count = 30});
     uint64_t rows = 0;
     for (uint32_t n : range_rows) rows += n;
     builder.AddUnit({.pieces = {{a, first_group, group_count, rows}},

@@ -1,6 +1,7 @@
 #include "model/live_rows.h"
 
 #include <bit>
+#include <cstddef>
 
 namespace forebay::model {
 

@@ -18,7 +18,7 @@ struct Section {
 struct Header {
   char magic[8];
   uint32_t format_version;
-  uint32_t file_format;
+  uint32_t reserved;
   Hash128 version;
   uint64_t size;
   uint64_t row_count;
@@ -30,8 +30,9 @@ struct Header {
   Section units;
   Section ranges;
   Section wide;
+  Section selections;
 };
-static_assert(sizeof(Header) == 48 + 8 * 16);
+static_assert(sizeof(Header) == 48 + 9 * 16);
 
 template <typename T>
 Status Cut(std::string_view bytes, const Section& section, std::span<const T>* out) {
@@ -88,7 +89,6 @@ Result<std::shared_ptr<const Manifest>> Manifest::View(
   manifest->bytes_ = bytes;
   manifest->version_ = header.version;
   manifest->row_count_ = header.row_count;
-  manifest->format_ = static_cast<FileFormat>(header.file_format);
   std::string_view schema;
   FB_RETURN_NOT_OK(CutText(bytes, header.schema, &schema));
   FB_RETURN_NOT_OK(CutText(bytes, header.origin, &manifest->origin_));
@@ -98,6 +98,7 @@ Result<std::shared_ptr<const Manifest>> Manifest::View(
   FB_RETURN_NOT_OK(Cut(bytes, header.units, &manifest->units_));
   FB_RETURN_NOT_OK(Cut(bytes, header.ranges, &manifest->ranges_));
   FB_RETURN_NOT_OK(Cut(bytes, header.wide, &manifest->wide_));
+  FB_RETURN_NOT_OK(Cut(bytes, header.selections, &manifest->selections_));
   FB_ASSIGN_OR_RETURN(manifest->schema_, Schema::Decode(schema));
   manifest->wide_words_ =
       static_cast<uint32_t>((manifest->schema_.fields.size() + 63) / 64);
@@ -106,15 +107,17 @@ Result<std::shared_ptr<const Manifest>> Manifest::View(
 }
 
 Status Manifest::Check() const {
-  if (format_ > FileFormat::kOrc) return Wrong("file format");
   if (wide_.size() != units_.size() * wide_words_) return Wrong("wide columns");
+  auto in_text = [&](uint64_t offset, uint32_t size) {
+    return offset <= text_.size() && size <= text_.size() - offset;
+  };
   for (const ObjectRecord& object : objects_) {
-    if (object.uri_offset > text_.size() ||
-        object.uri_size > text_.size() - object.uri_offset ||
-        object.etag_offset > text_.size() ||
-        object.etag_size > text_.size() - object.etag_offset) {
+    if (!in_text(object.uri_offset, object.uri_size) ||
+        !in_text(object.etag_offset, object.etag_size) ||
+        !in_text(object.context_offset, object.context_size)) {
       return Wrong("object names");
     }
+    if (object.format > FileFormat::kAvro) return Wrong("file format");
   }
   for (const PieceRecord& piece : pieces_) {
     if (piece.object >= objects_.size()) return Wrong("pieces");
@@ -130,26 +133,55 @@ Status Manifest::Check() const {
         unit.range_count > ranges_.size() - unit.first_range || unit.first_row != row) {
       return Wrong("units");
     }
+    uint64_t stored = 0;
     for (uint32_t r = 0; r < unit.range_count; ++r, ++next_range) {
       const RangeRecord& range = ranges_[next_range];
-      if (range.unit != i || range.first_row != row || range.row_count == 0) {
+      if (range.unit != i || range.first_row != row || range.offset != stored) {
         return Wrong("ranges");
       }
+      FB_RETURN_NOT_OK(CheckSelection(range));
       row += range.row_count;
+      stored += range.stored_rows;
     }
     uint64_t piece_rows = 0;
     for (uint32_t p = 0; p < unit.piece_count; ++p, ++next_piece) {
       uint64_t rows = pieces_[next_piece].row_count;
-      if (rows > unit.row_count - piece_rows) return Wrong("rows of a piece");
+      if (rows > unit.stored_rows - piece_rows) return Wrong("rows of a piece");
       piece_rows += rows;
     }
-    if (row - unit.first_row != unit.row_count || piece_rows != unit.row_count) {
+    if (row - unit.first_row != unit.row_count || piece_rows != unit.stored_rows ||
+        stored != unit.stored_rows) {
       return Wrong("rows of a unit");
     }
   }
   if (next_piece != pieces_.size()) return Wrong("pieces");
   if (next_range != ranges_.size() || row != row_count_) return Wrong("rows");
   return Status::OK();
+}
+
+// Bounds and counts only: what a selection says is checked when it is made (and, like all
+// of the manifest, by its checksum), since gigabytes of bitmaps are not read at an open.
+Status Manifest::CheckSelection(const RangeRecord& range) const {
+  if (range.stored_rows == 0) return Wrong("empty ranges");
+  if (range.selection == kAllLive) {
+    return range.row_count == range.stored_rows ? Status::OK() : Wrong("live rows");
+  }
+  uint64_t words = Selection::WordCount(range.row_count, range.stored_rows);
+  if (range.row_count >= range.stored_rows || range.selection > selections_.size() ||
+      words > selections_.size() - range.selection) {
+    return Wrong("selections");
+  }
+  return Status::OK();
+}
+
+std::string_view Manifest::context(uint32_t object) const {
+  const ObjectRecord& record = objects_[object];
+  return text_.substr(record.context_offset, record.context_size);
+}
+
+Selection Manifest::selection(const RangeRecord& range) const {
+  if (range.selection == kAllLive) return Selection(range.row_count);
+  return {selections_.subspan(range.selection), range.row_count, range.stored_rows};
 }
 
 std::string_view Manifest::uri(const ObjectRecord& object) const {
@@ -179,7 +211,7 @@ uint32_t Manifest::RangeOf(uint64_t row) const {
 
 ManifestBuilder::ManifestBuilder(Options options) : options_(std::move(options)) {}
 
-uint32_t ManifestBuilder::AddObject(const Object& object, uint64_t row_count) {
+uint32_t ManifestBuilder::AddObject(const Object& object, const ObjectDetails& details) {
   ObjectRecord record{};
   record.uri_offset = text_.size();
   record.uri_size = static_cast<uint32_t>(object.uri.size());
@@ -191,7 +223,11 @@ uint32_t ManifestBuilder::AddObject(const Object& object, uint64_t row_count) {
   record.mtime_ns = object.identity.mtime_ns;
   record.ctime_ns = object.identity.ctime_ns;
   record.inode = object.identity.inode;
-  record.row_count = row_count;
+  record.row_count = details.row_count;
+  record.format = details.format;
+  record.context_offset = text_.size();
+  record.context_size = static_cast<uint32_t>(details.context.size());
+  text_ += details.context;
   objects_.push_back(record);
   object_hashes_.push_back(object.ContentHash(options_.origin));
   return static_cast<uint32_t>(objects_.size() - 1);
@@ -208,7 +244,7 @@ void ManifestBuilder::AddUnit(const Unit& unit) {
     content.Update(&object_hashes_[piece.object], sizeof(Hash128));
     content.Update(&piece.first_group, sizeof(piece.first_group));
     content.Update(&piece.group_count, sizeof(piece.group_count));
-    record.row_count += piece.row_count;
+    record.stored_rows += piece.row_count;
     pieces_.push_back({.row_count = piece.row_count,
                        .object = piece.object,
                        .first_group = piece.first_group,
@@ -219,12 +255,8 @@ void ManifestBuilder::AddUnit(const Unit& unit) {
   record.content = content.Digest();
   record.first_range = static_cast<uint32_t>(ranges_.size());
   record.range_count = static_cast<uint32_t>(unit.range_rows.size());
-  auto index = static_cast<uint32_t>(units_.size());
-  for (uint32_t rows : unit.range_rows) {
-    ranges_.push_back({.first_row = row_count_, .row_count = rows, .unit = index});
-    row_count_ += rows;
-  }
-  FB_CHECK(row_count_ - record.first_row == record.row_count);
+  AddRanges(unit);
+  record.row_count = row_count_ - record.first_row;
   units_.push_back(record);
   size_t words = (options_.schema.fields.size() + 63) / 64;
   size_t base = wide_.size();
@@ -234,11 +266,33 @@ void ManifestBuilder::AddUnit(const Unit& unit) {
   }
 }
 
+void ManifestBuilder::AddRanges(const Unit& unit) {
+  uint64_t offset = 0;
+  for (size_t i = 0; i < unit.range_rows.size(); ++i) {
+    RangeRecord range{};
+    range.first_row = row_count_;
+    range.offset = offset;
+    range.selection = kAllLive;
+    range.row_count = range.stored_rows = unit.range_rows[i];
+    range.unit = static_cast<uint32_t>(units_.size());
+    if (!unit.live.empty() && !unit.live[i].all()) {
+      FB_CHECK(unit.live[i].row_count == range.stored_rows);
+      range.row_count = static_cast<uint32_t>(unit.live[i].Count());
+      if (range.row_count < range.stored_rows) {
+        range.selection = selections_.size();
+        Selection::Append(unit.live[i], &selections_);
+      }
+    }
+    row_count_ += range.row_count;
+    offset += range.stored_rows;
+    ranges_.push_back(range);
+  }
+}
+
 std::string ManifestBuilder::Finish() {
   Header header{};
   std::memcpy(header.magic, kMagic, sizeof(kMagic));
   header.format_version = Manifest::kFormatVersion;
-  header.file_format = static_cast<uint32_t>(options_.format);
   header.version = options_.version;
   header.row_count = row_count_;
   std::string out(sizeof(header), '\0');
@@ -251,6 +305,7 @@ std::string ManifestBuilder::Finish() {
   header.units = Append(out, units_);
   header.ranges = Append(out, ranges_);
   header.wide = Append(out, wide_);
+  header.selections = Append(out, selections_);
   header.size = out.size();
   std::memcpy(out.data(), &header, sizeof(header));
   return out;

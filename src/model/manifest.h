@@ -114,6 +114,7 @@ class Manifest {
  private:
   Manifest() = default;
   Status Check() const;
+  Status CheckSelection(const RangeRecord& range) const;
 
   std::shared_ptr<const void> owner_;
   std::string_view bytes_;
@@ -152,7 +153,7 @@ class ManifestBuilder {
     // What the rows depend on besides the objects (values in folder names): part of the
     // unit's content hash.
     std::string context;
-    std::vector<LiveRows> live;  // per range; empty: all rows of all ranges
+    std::vector<LiveRows> live{};  // per range; empty: all rows of all ranges
   };
   struct ObjectDetails {
     uint64_t row_count = 0;  // stored rows
@@ -166,6 +167,8 @@ class ManifestBuilder {
   std::string Finish();
 
  private:
+  void AddRanges(const Unit& unit);
+
   Options options_;
   std::vector<Hash128> object_hashes_;
   std::string text_;

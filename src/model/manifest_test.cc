@@ -26,12 +26,11 @@ Object LocalFile(std::string uri) {
 std::string Sample() {
   Schema schema;
   for (int i = 0; i < 70; ++i) schema.fields.push_back(Column("c" + std::to_string(i)));
-  ManifestBuilder builder({.version = HashBytes("v"),
-                           .format = FileFormat::kParquet,
-                           .origin = "here",
-                           .schema = schema});
-  uint32_t a = builder.AddObject(LocalFile("file:///a"), 40);
-  uint32_t b = builder.AddObject({"s3://b/b", {.size = 9, .etag = "\"e\""}}, 10);
+  ManifestBuilder builder(
+      {.version = HashBytes("v"), .origin = "here", .schema = schema});
+  uint32_t a = builder.AddObject(LocalFile("file:///a"), {.row_count = 40});
+  uint32_t b =
+      builder.AddObject({"s3://b/b", {.size = 9, .etag = "\"e\""}}, {.row_count = 10});
   builder.AddUnit({.pieces = {{a, 0, 3, 30}},
                    .range_rows = {16, 14},
                    .wide_columns = {69},
@@ -117,7 +116,7 @@ TEST(Manifest, OfNoRowsIsWhole) {
 
 TEST(Manifest, TellsUnknownVersionsFromForeignBytes) {
   std::string newer = Sample();
-  newer[8] = 2;
+  newer[8] = 3;
   EXPECT_EQ(View(newer).status().code(), StatusCode::kUnsupported);
   std::string foreign = Sample();
   foreign[0] = 'X';

@@ -40,8 +40,8 @@ struct Schema {
   static Result<Schema> Decode(std::string_view bytes);
 };
 
-// Resolves column names to ascending indices. An empty list means all but hidden ones. An unknown
-// or doubled name is an error that lists what there is.
+// Resolves column names to ascending indices. An empty list means all but hidden ones. An
+// unknown or doubled name is an error that lists what there is.
 Result<std::vector<uint32_t>> Project(const Schema& schema,
                                       const std::vector<std::string>& columns);
 

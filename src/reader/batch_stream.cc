@@ -89,7 +89,7 @@ BatchStream::BatchStream(std::shared_ptr<RemoteTable> remote, BatchOptions optio
       table_(std::move(remote), options_.columns,
              options_.writable && sequential() ? Mapping::Mode::kPrivate
                                                : Mapping::Mode::kShared),
-      locator_(table_.manifest().ranges()),
+      locator_(table_.manifest()),
       next_(options_.start_step) {}
 
 Result<std::unique_ptr<BatchStream>> BatchStream::Make(
@@ -210,11 +210,12 @@ std::vector<Run> BatchStream::RunsOf(const plan::StepSlice& slice) const {
   uint64_t left = slice.count;
   for (uint64_t row = slice.first; left > 0;) {
     row %= order_.rows();
-    RowAddress at = locator_.Locate(row);
+    RowAddress at = locator_.LocateLive(row);
     uint64_t rest = table_.manifest().ranges()[at.source].row_count - at.row;
-    runs.push_back({at.source, at.row, std::min(left, rest)});
-    row += runs.back().count;
-    left -= runs.back().count;
+    uint64_t count = std::min(left, rest);
+    AppendRuns(table_.manifest(), at, count, &runs);
+    row += count;
+    left -= count;
   }
   runs.resize(runs.size() + slice.filler, Run{table_.filler_source(), 0, 1});
   return runs;
@@ -260,7 +261,7 @@ Result<Batch> Take(std::shared_ptr<RemoteTable> remote, std::shared_ptr<BufferPo
   ChunkTable table(remote, columns, Mapping::Mode::kShared);
   table.DropEvicted();
   std::vector<RowAddress> addresses(rows.size());
-  RowLocator(manifest.ranges()).Locate(rows, addresses);
+  RowLocator(manifest).Locate(rows, addresses);
   FB_RETURN_NOT_OK(table.Ensure(MissingRanges(table, addresses)));
   Batch batch;
   FB_ASSIGN_OR_RETURN(batch.columns, GatherColumns(table, gatherers, addresses));

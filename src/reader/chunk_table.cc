@@ -19,7 +19,8 @@ ChunkTable::ChunkTable(std::shared_ptr<RemoteTable> remote, model::Projection co
 std::vector<model::ChunkRef> ChunkTable::RefsOf(std::span<const uint32_t> ranges) const {
   std::vector<model::ChunkRef> refs;
   for (uint32_t range : ranges) {
-    if (Has(range)) continue;
+    // Of a range without live rows nothing is ever read.
+    if (Has(range) || manifest().ranges()[range].row_count == 0) continue;
     uint32_t unit = manifest().ranges()[range].unit;
     for (uint32_t group : model::Groups(manifest(), unit, columns_)) {
       refs.push_back({range, group});

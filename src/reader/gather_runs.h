@@ -8,14 +8,9 @@
 
 #include "base/status.h"
 #include "reader/gather_output.h"
+#include "reader/row_address.h"
 
 namespace forebay::reader {
-
-struct Run {
-  uint32_t source = 0;
-  uint64_t first = 0;
-  uint64_t count = 0;
-};
 
 using Sources = std::span<const ChunkColumn* const>;
 

@@ -213,7 +213,13 @@ TEST(RowLocator, FindsEveryRowOfUnevenRanges) {
     uint64_t count = random.Below(200) + 1, huge = random.Below(count);
     for (uint32_t i = 0; i < count; ++i) {
       auto rows = static_cast<uint32_t>(i == huge ? 5000 : random.Below(seed % 7));
-      ranges.push_back({expected.size(), rows, 0});
+      ranges.push_back({.first_row = expected.size(),
+                        .offset = 0,
+                        .selection = model::kAllLive,
+                        .row_count = rows,
+                        .stored_rows = rows,
+                        .unit = 0,
+                        .reserved = 0});
       for (uint32_t row = 0; row < rows; ++row) expected.push_back({i, row});
     }
     RowLocator locator(ranges);
@@ -226,7 +232,9 @@ TEST(RowLocator, FindsEveryRowOfUnevenRanges) {
   }
 }
 
-TEST(RowLocator, HasNoRowsWithoutRanges) { EXPECT_EQ(RowLocator({}).row_count(), 0U); }
+TEST(RowLocator, HasNoRowsWithoutRanges) {
+  EXPECT_EQ(RowLocator(std::span<const model::RangeRecord>()).row_count(), 0U);
+}
 
 }  // namespace
 }  // namespace forebay::reader

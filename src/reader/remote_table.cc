@@ -218,7 +218,7 @@ Result<std::shared_ptr<MappedChunk>> RemoteTable::MapChunk(
   auto chunk = std::make_shared<MappedChunk>();
   FB_ASSIGN_OR_RETURN(chunk->mapping, Mapping::Map(fd, handle.size, mode));
   FB_ASSIGN_OR_RETURN(chunk->columns,
-                      ParseChunk(chunk->mapping->bytes(), fields, range.row_count));
+                      ParseChunk(chunk->mapping->bytes(), fields, range.stored_rows));
   chunk->handed = {link_.generation(), view.id, handle.ref};
   chunk->unmapped = unmapped_;
   return chunk;

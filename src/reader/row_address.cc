@@ -8,10 +8,40 @@ namespace {
 
 // Ranges that share a table entry are walked up to here, then searched by halves.
 constexpr uint32_t kWalkMax = 8;
+// Rows whose selections are fetched into the core's cache together.
+constexpr size_t kSelectBlock = 64;
+
+std::vector<model::Selection> SelectionsOf(const model::Manifest& manifest) {
+  std::vector<model::Selection> selections;
+  bool any = false;
+  for (const model::RangeRecord& range : manifest.ranges()) {
+    any = any || range.selection != model::kAllLive;
+    selections.push_back(manifest.selection(range));
+  }
+  if (!any) selections.clear();
+  return selections;
+}
 
 }  // namespace
 
-RowLocator::RowLocator(std::span<const model::RangeRecord> ranges) {
+void AppendRuns(const model::Manifest& manifest, RowAddress at, uint64_t count,
+                std::vector<Run>* runs) {
+  model::Selection selection = manifest.selection(manifest.ranges()[at.source]);
+  auto live = at.row;
+  auto until = static_cast<uint32_t>(at.row + count);
+  while (live < until) {
+    uint32_t run = selection.RunAt(live, until - live);
+    runs->push_back({at.source, selection.RowOf(live), run});
+    live += run;
+  }
+}
+
+RowLocator::RowLocator(const model::Manifest& manifest)
+    : RowLocator(manifest.ranges(), SelectionsOf(manifest)) {}
+
+RowLocator::RowLocator(std::span<const model::RangeRecord> ranges,
+                       std::vector<model::Selection> selections)
+    : selections_(std::move(selections)) {
   first_rows_.reserve(ranges.size() + 1);
   uint64_t row = 0;
   for (const model::RangeRecord& range : ranges) {
@@ -32,7 +62,7 @@ RowLocator::RowLocator(std::span<const model::RangeRecord> ranges) {
   }
 }
 
-RowAddress RowLocator::Locate(uint64_t row) const {
+RowAddress RowLocator::LocateLive(uint64_t row) const {
   uint64_t entry = row >> shift_;
   uint32_t range = starts_[entry];
   if (starts_[entry + 1] - range > kWalkMax) {
@@ -47,7 +77,19 @@ RowAddress RowLocator::Locate(uint64_t row) const {
 }
 
 void RowLocator::Locate(std::span<const uint64_t> rows, std::span<RowAddress> out) const {
-  for (size_t i = 0; i < rows.size(); ++i) out[i] = Locate(rows[i]);
+  for (size_t i = 0; i < rows.size(); ++i) out[i] = LocateLive(rows[i]);
+  if (selections_.empty()) return;
+  for (size_t i = 0; i < rows.size(); i += kSelectBlock) {
+    Select(out.subspan(i, std::min(kSelectBlock, rows.size() - i)));
+  }
+}
+
+// Live rows → rows of chunks. In three passes, so that the memory each needs is on its
+// way while others are looked at.
+void RowLocator::Select(std::span<RowAddress> addresses) const {
+  for (const RowAddress& at : addresses) selections_[at.source].PrefetchSample(at.row);
+  for (const RowAddress& at : addresses) selections_[at.source].PrefetchRow(at.row);
+  for (RowAddress& at : addresses) at.row = selections_[at.source].RowOf(at.row);
 }
 
 }  // namespace forebay::reader

@@ -1,0 +1,107 @@
+#include "model/selection.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+namespace forebay::model {
+namespace {
+
+LiveRows Random(std::mt19937_64& random, uint32_t stored, double alive) {
+  LiveRows live{.row_count = stored};
+  live.Materialize();
+  std::bernoulli_distribution dead(1 - alive);
+  for (uint32_t row = 0; row < stored; ++row) {
+    if (dead(random)) live.Kill(row);
+  }
+  return live;
+}
+
+struct Case {
+  std::vector<uint64_t> words;
+  std::vector<uint32_t> rows;
+  Selection selection;
+};
+
+Case MakeCase(const LiveRows& live) {
+  Case c;
+  c.words = {7, 7};  // a selection before it
+  Selection::Append(live, &c.words);
+  for (uint32_t row = 0; row < live.row_count; ++row) {
+    if (live.Alive(row)) c.rows.push_back(row);
+  }
+  c.selection = Selection(std::span<const uint64_t>(c.words).subspan(2),
+                          static_cast<uint32_t>(c.rows.size()),
+                          static_cast<uint32_t>(live.row_count));
+  return c;
+}
+
+TEST(Selection, FindsEveryLiveRowHoweverManyDied) {
+  std::mt19937_64 random(5);
+  for (double alive : {0.0, 0.001, 0.05, 0.07, 0.5, 0.9, 0.999}) {
+    for (uint32_t stored : {1U, 63U, 64U, 65U, 1000U, 20011U}) {
+      Case c = MakeCase(Random(random, stored, alive));
+      if (c.rows.size() == stored) continue;  // such a range has no selection
+      ASSERT_EQ(c.words.size() - 2, Selection::WordCount(c.rows.size(), stored));
+      ASSERT_TRUE(c.selection.Consistent()) << alive << " of " << stored;
+      for (uint32_t i = 0; i < c.rows.size(); ++i) {
+        ASSERT_EQ(c.selection.RowOf(i), c.rows[i]) << alive << " of " << stored;
+      }
+    }
+  }
+}
+
+TEST(Selection, RunsEndAtDeadRowsAndAtTheLimit) {
+  std::mt19937_64 random(6);
+  for (double alive : {0.03, 0.6, 0.98}) {
+    Case c = MakeCase(Random(random, 5000, alive));
+    for (uint32_t i = 0; i < c.rows.size(); ++i) {
+      uint32_t run = 1;
+      while (i + run < c.rows.size() && c.rows[i + run] == c.rows[i] + run) ++run;
+      ASSERT_EQ(c.selection.RunAt(i, 1U << 30), run);
+      ASSERT_EQ(c.selection.RunAt(i, 3), std::min(run, 3U));
+    }
+  }
+}
+
+TEST(Selection, OfAllRowsIsOneRun) {
+  Selection all(100);
+  EXPECT_EQ(all.RowOf(99), 99U);
+  EXPECT_EQ(all.RunAt(10, 1000), 90U);
+}
+
+TEST(Selection, NoticesForgedWords) {
+  std::mt19937_64 random(7);
+  for (double alive : {0.02, 0.8}) {
+    Case c = MakeCase(Random(random, 900, alive));
+    for (size_t bit = 0; bit < (c.words.size() - 2) * 64; bit += 5) {
+      std::vector<uint64_t> words(c.words.begin() + 2, c.words.end());
+      words[bit / 64] ^= uint64_t{1} << (bit % 64);
+      Selection forged(words, c.selection.live_rows(), c.selection.stored_rows());
+      if (!forged.Consistent()) continue;
+      for (uint32_t i = 0; i < forged.live_rows(); ++i) {
+        ASSERT_LT(forged.RowOf(i), forged.stored_rows());
+      }
+    }
+  }
+}
+
+TEST(LiveRows, SlicesAnywhere) {
+  std::mt19937_64 random(8);
+  LiveRows live = Random(random, 500, 0.7);
+  for (uint64_t first : {0, 1, 63, 64, 130, 499}) {
+    for (uint64_t count : {0, 1, 64, 65, 300}) {
+      if (first + count > 500) continue;
+      LiveRows part = live.Slice(first, count);
+      uint64_t alive = 0;
+      for (uint64_t i = 0; i < count; ++i) {
+        ASSERT_EQ(part.Alive(i), live.Alive(first + i));
+        alive += live.Alive(first + i) ? 1 : 0;
+      }
+      ASSERT_EQ(part.Count(), alive);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace forebay::model
