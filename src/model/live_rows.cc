@@ -18,6 +18,25 @@ uint64_t LiveRows::Count() const {
   return count;
 }
 
+void LiveRows::Append(const LiveRows& next) {
+  if (all() && next.all()) {
+    row_count += next.row_count;
+    return;
+  }
+  LiveRows tail = next;
+  tail.Materialize();
+  Materialize();
+  uint64_t shift = row_count % 64;
+  uint64_t at = row_count / 64;
+  row_count += next.row_count;
+  words.resize((row_count + 63) / 64);
+  for (size_t i = 0; i < tail.words.size(); ++i) {
+    words[at + i] |= tail.words[i] << shift;
+    uint64_t high = shift == 0 ? 0 : tail.words[i] >> (64 - shift);
+    if (high != 0) words[at + i + 1] |= high;
+  }
+}
+
 LiveRows LiveRows::Slice(uint64_t first, uint64_t count) const {
   LiveRows out{.row_count = count};
   if (all() || count == 0) return out;

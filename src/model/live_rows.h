@@ -20,6 +20,8 @@ struct LiveRows {
     return all() || ((words[row / 64] >> (row % 64)) & 1) != 0;
   }
   uint64_t Count() const;
+  // Adds the rows of `next` after these.
+  void Append(const LiveRows& next);
   // Rows [first, first + count); no words when all of them live.
   LiveRows Slice(uint64_t first, uint64_t count) const;
 };

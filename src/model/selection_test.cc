@@ -86,6 +86,21 @@ TEST(Selection, NoticesForgedWords) {
   }
 }
 
+TEST(LiveRows, AppendsAfterAnyNumberOfRows) {
+  std::mt19937_64 random(9);
+  LiveRows whole;
+  std::vector<bool> expected;
+  for (int part = 0; part < 60; ++part) {
+    auto rows = static_cast<uint32_t>(random() % 150);
+    LiveRows next =
+        part % 3 == 0 ? LiveRows{.row_count = rows} : Random(random, rows, 0.6);
+    for (uint64_t i = 0; i < rows; ++i) expected.push_back(next.Alive(i));
+    whole.Append(next);
+  }
+  ASSERT_EQ(whole.row_count, expected.size());
+  for (uint64_t i = 0; i < expected.size(); ++i) ASSERT_EQ(whole.Alive(i), expected[i]);
+}
+
 TEST(LiveRows, SlicesAnywhere) {
   std::mt19937_64 random(8);
   LiveRows live = Random(random, 500, 0.7);

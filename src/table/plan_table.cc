@@ -10,7 +10,6 @@
 #include "table/arrow_schema.h"
 #include "table/decode_error.h"
 #include "table/hive.h"
-#include "table/range_cuts.h"
 #include "table/schema_merge.h"
 #include "table/table_file.h"
 
@@ -98,54 +97,44 @@ std::vector<GroupLayout> ByTableColumn(const FileLayout& layout,
   return out;
 }
 
-std::string UnitContext(const Listing& listing,
-                        const model::ManifestBuilder::Unit& unit) {
+// The values in folder names: the rows of a file depend on them.
+std::string PartitionText(const Listing& listing, size_t file) {
   Encoder out;
   for (const PartitionColumn& column : listing.partitions) {
     out.PutString(column.name);
-    for (const auto& piece : unit.pieces) {
-      const auto& value = column.values[piece.object];
-      out.Put<uint8_t>(value.has_value() ? 1 : 0);
-      out.PutString(value.value_or(""));
-    }
+    out.Put<uint8_t>(column.values[file].has_value() ? 1 : 0);
+    out.PutString(column.values[file].value_or(""));
   }
   return out.Take();
 }
 
-Status AddUnits(const Listing& listing, const std::vector<FileLayout>& layouts,
-                const PlanOptions& options, const model::Schema& schema,
-                model::ManifestBuilder* builder) {
-  std::vector<CutFile> files;
-  for (size_t i = 0; i < layouts.size(); ++i) {
-    files.push_back({listing.objects[i].uri, ByTableColumn(layouts[i], schema)});
-    uint64_t rows = 0;
-    for (const GroupLayout& group : layouts[i].groups) rows += group.row_count;
-    builder->AddObject(listing.objects[i], rows);
-  }
-  FB_ASSIGN_OR_RETURN(auto units, CutUnits(files, {.range_bytes = options.range_bytes,
-                                                   .wide_bytes = options.wide_bytes}));
-  for (auto& unit : units) {
-    unit.context = UnitContext(listing, unit);
-    builder->AddUnit(unit);
-  }
-  return Status::OK();
-}
-
 }  // namespace
 
-Result<std::string> PlanTable(std::shared_ptr<source::Source> source,
-                              const Listing& listing, const PlanOptions& options) {
+Result<TablePlan> InspectTable(std::shared_ptr<source::Source> source,
+                               const Listing& listing, const PlanOptions& options) {
   std::vector<FileLayout> layouts;
   FB_RETURN_NOT_OK(InspectAll(source, listing, options, &layouts));
   FB_ASSIGN_OR_RETURN(auto merged, MergeSchemas(listing, layouts));
-  FB_ASSIGN_OR_RETURN(model::Schema schema, FromArrowSchema(*merged));
-  AppendPartitions(listing, &schema);
-  model::ManifestBuilder builder({.version = listing.version,
-                                  .format = listing.format,
-                                  .origin = listing.origin,
-                                  .schema = schema});
-  FB_RETURN_NOT_OK(AddUnits(listing, layouts, options, schema, &builder));
-  return builder.Finish();
+  TablePlan plan;
+  FB_ASSIGN_OR_RETURN(plan.schema, FromArrowSchema(*merged));
+  AppendPartitions(listing, &plan.schema);
+  plan.version = listing.version;
+  plan.origin = listing.origin;
+  for (size_t i = 0; i < layouts.size(); ++i) {
+    PlannedFile file;
+    file.object = listing.objects[i];
+    file.format = listing.format;
+    file.depends_on = PartitionText(listing, i);
+    file.groups = ByTableColumn(layouts[i], plan.schema);
+    plan.files.push_back(std::move(file));
+  }
+  return plan;
+}
+
+Result<std::string> PlanTable(std::shared_ptr<source::Source> source,
+                              const Listing& listing, const PlanOptions& options) {
+  FB_ASSIGN_OR_RETURN(TablePlan plan, InspectTable(std::move(source), listing, options));
+  return BuildManifest(plan, CutsOf(options));
 }
 
 }  // namespace forebay::table

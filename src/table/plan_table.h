@@ -12,6 +12,7 @@
 #include "base/status.h"
 #include "base/thread_pool.h"
 #include "source/source.h"
+#include "table/build_manifest.h"
 #include "table/listing.h"
 
 namespace forebay::table {
@@ -24,7 +25,16 @@ struct PlanOptions {
   uint64_t wide_bytes = 1 * kMiB;
   arrow::MemoryPool* memory_pool = nullptr;  // nullptr: Arrow's default
   Deadline deadline = Deadline::Never();
+  FooterCache* footers = nullptr;
 };
+
+inline CutOptions CutsOf(const PlanOptions& options) {
+  return {.range_bytes = options.range_bytes, .wide_bytes = options.wide_bytes};
+}
+
+// Schema and layout of every file, all rows alive.
+Result<TablePlan> InspectTable(std::shared_ptr<source::Source> source,
+                               const Listing& listing, const PlanOptions& options);
 
 // The manifest's bytes. Ranges follow the files' layout and nothing else: not the
 // projection, not what other files hold (docs/tables.md has the rules).

@@ -16,7 +16,7 @@ using Unit = model::ManifestBuilder::Unit;
 constexpr uint64_t kFileCostShare = 512;
 
 uint64_t BytesOf(const GroupLayout& group) {
-  uint64_t bytes = 0;
+  uint64_t bytes = group.other_bytes;
   for (uint64_t column : group.column_bytes) bytes += column;
   return bytes;
 }
@@ -121,13 +121,25 @@ class Cutter {
     for (uint64_t at = 0; at < run.rows; at += step) {
       unit.range_rows.push_back(static_cast<uint32_t>(std::min(step, run.rows - at)));
     }
+    std::vector<uint32_t> alone = AloneInAll(run);
     for (uint32_t c = 0; c < run.column_bytes.size(); ++c) {
-      bool wide = run.column_bytes[c] / unit.range_rows.size() >= options_.wide_bytes;
+      bool wide = run.column_bytes[c] / unit.range_rows.size() >= options_.wide_bytes ||
+                  std::ranges::binary_search(alone, c);
       if (wide) unit.wide_columns.push_back(c);
     }
     unit.pieces = std::move(run.pieces);
     units_.push_back(std::move(unit));
     return Status::OK();
+  }
+
+  std::vector<uint32_t> AloneInAll(const Run& run) const {
+    std::vector<uint32_t> common = files_[run.pieces[0].object].alone;
+    for (const auto& piece : run.pieces) {
+      const auto& alone = files_[piece.object].alone;
+      std::erase_if(common,
+                    [&](uint32_t c) { return !std::ranges::binary_search(alone, c); });
+    }
+    return common;
   }
 
   const std::vector<CutFile>& files_;

@@ -20,6 +20,9 @@ struct CutOptions {
 struct CutFile {
   std::string uri;
   std::vector<GroupLayout> groups;
+  // Columns that have chunks of their own whatever their size, ascending: those that the
+  // file does not have. So a new column leaves the chunks of older files as they are.
+  std::vector<uint32_t> alone{};
 };
 
 // Rows a range never exceeds, however small they are.

@@ -29,6 +29,7 @@ std::optional<uint64_t> FixedBits(const arrow::DataType& type);
 struct GroupLayout {
   uint64_t row_count = 0;
   std::vector<uint64_t> column_bytes;
+  uint64_t other_bytes = 0;  // of columns that the table does not have
 };
 
 // Some columns of consecutive groups. Fields are ascending indices into schema().
