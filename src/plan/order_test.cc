@@ -59,6 +59,7 @@ TEST(Order, ModesHaveNames) {
   Status status = ParseOrderMode("random").status();
   EXPECT_EQ(status.code(), StatusCode::kInvalid);
   EXPECT_NE(status.message().find("\"global\""), std::string::npos);
+  EXPECT_EQ(*ParseOrderMode("window"), OrderMode::kWindow);
 }
 
 }  // namespace
