@@ -127,6 +127,14 @@ void SetSigning(CURL* curl, const Signing& signing) {
   curl_easy_setopt(curl, CURLOPT_PASSWORD, signing.secret_key.c_str());
 }
 
+// curl keeps the address: the request outlives the transfer.
+void SetBody(CURL* curl, const std::string& body) {
+  curl_easy_setopt(curl, CURLOPT_POST, 1L);
+  curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE,
+                   static_cast<curl_off_t>(body.size()));
+  curl_easy_setopt(curl, CURLOPT_POSTFIELDS, body.data());
+}
+
 void SetRequest(CURL* curl, const Request& request) {
   curl_easy_setopt(curl, CURLOPT_URL, request.url.c_str());
   curl_easy_setopt(curl, CURLOPT_PATH_AS_IS, 1L);
@@ -140,6 +148,7 @@ void SetRequest(CURL* curl, const Request& request) {
   curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
   curl_easy_setopt(curl, CURLOPT_BUFFERSIZE, kBufferBytes);
   if (request.method == "HEAD") curl_easy_setopt(curl, CURLOPT_NOBODY, 1L);
+  if (request.method == "POST") SetBody(curl, request.body);
   if (request.signing.has_value()) SetSigning(curl, *request.signing);
 }
 

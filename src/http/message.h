@@ -26,10 +26,11 @@ struct Signing {
 };
 
 struct Request {
-  std::string method = "GET";  // GET or HEAD
+  std::string method = "GET";  // GET, HEAD or POST
   // Sent as it is: the caller encodes, and for signed requests also sorts the query.
   std::string url{};
   std::vector<Header> headers{};
+  std::string body{};  // of a POST; a header says what it is
   std::optional<Signing> signing{};
   bool follow_redirects = false;
   // Nothing arriving for this long is a failure. 0: what the client was made with.

@@ -23,9 +23,9 @@ inline constexpr std::string_view kAwsOptions[] = {
     "client.access-key-id",     "client.region",        "client.role-arn",
     "client.role-session-name", "client.session-token", "client.secret-access-key",
 };
-inline constexpr std::string_view kGcsOptions[] = {
-    "gcs.anonymous", "gcs.oauth2.token", "gcs.oauth2.token-expires-at",
-    "gcs.service.host"};
+inline constexpr std::string_view kGcsOptions[] = {"gcs.anonymous", "gcs.oauth2.token",
+                                                   "gcs.oauth2.token-expires-at",
+                                                   "gcs.service.host"};
 inline constexpr std::string_view kAdlsOptions[] = {
     "adls.account-key",         "adls.account-name",
     "adls.anonymous",           "adls.client-id",

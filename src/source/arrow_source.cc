@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/arrow_status.h"
+#include "model/source_options.h"
 #include "source/deadline_call.h"
 #include "source/http_options.h"
 #include "source/identity.h"
@@ -97,17 +98,6 @@ Result<Bytes> ReadNow(const ReadJob& job) {
   return *std::move(bytes);
 }
 
-constexpr std::string_view kGcsKnown[] = {"gcs.anonymous", "gcs.oauth2.token",
-                                          "gcs.oauth2.token-expires-at",
-                                          "gcs.service.host"};
-constexpr std::string_view kAzureKnown[] = {
-    "adls.account-key",         "adls.account-name",
-    "adls.anonymous",           "adls.client-id",
-    "adls.client-secret",       "adls.sas-token",
-    "adls.tenant-id",           "adls.blob-storage-authority",
-    "adls.blob-storage-scheme", "adls.dfs-storage-authority",
-    "adls.dfs-storage-scheme"};
-
 Result<arrow::fs::GcsOptions> GcsCredentials(const Options& options) {
   FB_ASSIGN_OR_RETURN(std::optional<bool> anonymous, GetFlag(options, "gcs.anonymous"));
   if (anonymous.value_or(false)) return arrow::fs::GcsOptions::Anonymous();
@@ -147,7 +137,7 @@ std::string PrefixOf(const Uri& uri) { return uri.scheme + "://" + uri.authority
 
 Result<std::shared_ptr<Source>> ArrowSource::MakeGcs(const Uri& uri,
                                                      const Options& options) {
-  FB_RETURN_NOT_OK(CheckKnown(options, "gcs.", kGcsKnown));
+  FB_RETURN_NOT_OK(CheckKnown(options, "gcs.", model::kGcsOptions));
   FB_ASSIGN_OR_RETURN(arrow::fs::GcsOptions gcs, GcsCredentials(options));
   std::string host = GetOption(options, "gcs.service.host");
   if (!host.empty()) {
@@ -163,7 +153,7 @@ Result<std::shared_ptr<Source>> ArrowSource::MakeGcs(const Uri& uri,
 
 Result<std::shared_ptr<Source>> ArrowSource::MakeAzure(const Uri& uri,
                                                        const Options& options) {
-  FB_RETURN_NOT_OK(CheckKnown(options, "adls.", kAzureKnown));
+  FB_RETURN_NOT_OK(CheckKnown(options, "adls.", model::kAdlsOptions));
   std::string container;
   FB_ASSIGN_OR_RETURN(
       arrow::fs::AzureOptions azure,

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "http/percent.h"
+#include "model/source_options.h"
 #include "source/http_status.h"
 #include "source/identity.h"
 #include "source/webhdfs_json.h"
@@ -11,8 +12,6 @@
 namespace forebay::source {
 namespace {
 
-constexpr std::string_view kKnown[] = {"hdfs.http-port", "hdfs.token", "hdfs.user",
-                                       "hdfs.webhdfs"};
 constexpr int kDepthMax = 128;
 constexpr size_t kListBytesMax = 512 * kMiB;
 constexpr int64_t kNanosPerMilli = 1'000'000;
@@ -57,7 +56,7 @@ std::string Join(const std::string& folder, const std::string& name) {
 }  // namespace
 
 Result<HdfsOptions> HdfsOptions::Parse(const Uri& uri, const Options& options) {
-  FB_RETURN_NOT_OK(CheckKnown(options, "hdfs.", kKnown));
+  FB_RETURN_NOT_OK(CheckKnown(options, "hdfs.", model::kHdfsOptions));
   HdfsOptions parsed;
   parsed.origin = GetOption(options, "hdfs.webhdfs");
   parsed.addresses = SplitByComma(parsed.origin);

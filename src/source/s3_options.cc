@@ -5,22 +5,11 @@
 #include <optional>
 
 #include "base/uri.h"
+#include "model/source_options.h"
 #include "source/http_options.h"
 
 namespace forebay::source {
 namespace {
-
-constexpr std::string_view kKnown[] = {
-    "s3.access-key-id",
-    "s3.anonymous",
-    "s3.endpoint",
-    "s3.region",
-    "s3.role-arn",
-    "s3.role-session-name",
-    "s3.secret-access-key",
-    "s3.session-token",
-    "s3.force-virtual-addressing",
-};
 
 // The s3.* name, else the client.* name that PyIceberg shares between services.
 std::string Get(const Options& options, const std::string& name) {
@@ -114,7 +103,7 @@ Status SetAccess(const Options& options, S3Options* parsed) {
 }  // namespace
 
 Result<S3Options> S3Options::Parse(const std::string& scheme, const Options& options) {
-  FB_RETURN_NOT_OK(CheckKnown(options, "s3.", kKnown));
+  FB_RETURN_NOT_OK(CheckKnown(options, "s3.", model::kS3Options));
   S3Options parsed;
   FB_RETURN_NOT_OK(SetEndpoint(scheme, options, &parsed));
   FB_RETURN_NOT_OK(SetAccess(options, &parsed));
