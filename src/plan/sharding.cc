@@ -10,6 +10,14 @@ namespace {
 // Far above anything real, far below where rows + batch could overflow.
 constexpr uint64_t kBatchMax = uint64_t{1} << 40;
 
+Status CheckPosition(const ShardOptions& o) {
+  if (o.start_position <= o.rows) return Status::OK();
+  return Status::Invalid(
+      fmt::format("Position {} lies past the end: an epoch has {} rows. Is the cursor of "
+                  "another version?",
+                  o.start_position, o.rows));
+}
+
 Status CheckBatch(const ShardOptions& o) {
   if (o.batch_size == 0 && o.global_batch_size == 0) {
     return Status::Invalid("The batch size is 0: give at least 1.");
@@ -18,10 +26,12 @@ Status CheckBatch(const ShardOptions& o) {
     return Status::Invalid(
         "Both batch_size and global_batch_size are given: give only one of them.");
   }
-  if (std::max(o.batch_size, o.global_batch_size) > kBatchMax) {
-    return Status::Invalid(
-        fmt::format("A batch of {} rows is too large: the limit is {}.",
-                    std::max(o.batch_size, o.global_batch_size), kBatchMax));
+  uint64_t size = std::max(o.batch_size, o.global_batch_size);
+  uint64_t ranks = o.batch_size != 0 ? o.world_size : 1;
+  if (size > kBatchMax / ranks) {
+    return Status::Invalid(fmt::format(
+        "A batch of {} rows is too large: the limit is {} for all ranks together.", size,
+        kBatchMax));
   }
   if (o.global_batch_size != 0 && o.global_batch_size < o.world_size) {
     return Status::Invalid(fmt::format(
@@ -82,6 +92,7 @@ Result<Remainder> ParseRemainder(std::string_view name) {
 Result<Shards> Shards::Make(ShardOptions options) {
   FB_RETURN_NOT_OK(CheckRanks(options));
   FB_RETURN_NOT_OK(CheckBatch(options));
+  FB_RETURN_NOT_OK(CheckPosition(options));
   return Shards(options);
 }
 
@@ -89,9 +100,8 @@ Shards::Shards(ShardOptions options) : options_(options) {
   global_batch_ = options.global_batch_size != 0
                       ? options.global_batch_size
                       : options.batch_size * options.world_size;
-  steps_ = options.rows / global_batch_;
-  bool short_batch = options.rows % global_batch_ != 0;
-  if (short_batch && options.remainder != Remainder::kDrop) ++steps_;
+  steps_ = rows_left() / global_batch_;
+  if (rest() != 0 && options.remainder != Remainder::kDrop) ++steps_;
 }
 
 uint64_t Shards::slot_begin() const {
@@ -104,8 +114,7 @@ uint64_t Shards::slot_end() const {
 
 uint64_t Shards::step_count() const {
   if (options_.remainder != Remainder::kKeep) return steps_;
-  uint64_t rest = options_.rows % global_batch_;
-  bool left_out = rest != 0 && rest <= slot_begin();
+  bool left_out = rest() != 0 && rest() <= slot_begin();
   return left_out ? steps_ - 1 : steps_;
 }
 
@@ -116,17 +125,24 @@ uint64_t Shards::worker_step_count() const {
 }
 
 uint64_t Shards::dropped_rows() const {
-  return options_.remainder == Remainder::kDrop ? options_.rows % global_batch_ : 0;
+  return options_.remainder == Remainder::kDrop ? rest() : 0;
 }
 
 StepSlice Shards::At(uint64_t step) const {
-  uint64_t first = step * global_batch_ + slot_begin();
+  uint64_t first = options_.start_position + step * global_batch_ + slot_begin();
   uint64_t slots = slot_end() - slot_begin();
   if (options_.remainder == Remainder::kWrap) return {.first = first, .count = slots};
   first = std::min(first, options_.rows);
   uint64_t count = std::min(slots, options_.rows - first);
   bool padded = options_.remainder == Remainder::kPad;
   return {.first = first, .count = count, .filler = padded ? slots - count : 0};
+}
+
+uint64_t Shards::PositionAfter(uint64_t step_count) const {
+  if (step_count >= steps_ && options_.remainder != Remainder::kDrop) {
+    return options_.rows;
+  }
+  return options_.start_position + std::min(step_count, steps_) * global_batch_;
 }
 
 }  // namespace forebay::plan

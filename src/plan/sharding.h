@@ -1,9 +1,10 @@
 // Which positions of an order a rank, or one worker of a rank, delivers at each step, and
 // what happens to the rows at the end that fill no whole global batch (docs/orders.md).
 //
-// Global batch s is the positions [s·G, (s+1)·G). Rank r of W takes its slots
-// [⌊r·G/W⌋, ⌊(r+1)·G/W⌋); worker w of n takes the steps ≡ w mod n. So the sequence of
-// global batches depends on G alone.
+// Steps are counted from where a job starts or goes on, position P: global batch s is the
+// positions [P + s·G, P + (s+1)·G). Rank r of W takes its slots [⌊r·G/W⌋, ⌊(r+1)·G/W⌋);
+// worker w of n takes the steps ≡ w mod n. So the sequence of global batches depends on G
+// alone, and a job may go on at any position with other ranks, workers and batch sizes.
 #pragma once
 
 #include <cstdint>
@@ -33,6 +34,9 @@ struct ShardOptions {
   uint64_t worker_count = 1;
   uint64_t worker = 0;
   Remainder remainder = Remainder::kDrop;
+  // Rows of the epoch that all ranks together have consumed before: the cursor's
+  // position.
+  uint64_t start_position = 0;
 };
 
 // What one rank delivers at one step: the positions [first, first + count), taken modulo
@@ -52,9 +56,10 @@ class Shards {
 
   const ShardOptions& options() const { return options_; }
   uint64_t global_batch_size() const { return global_batch_; }
-  // Global batches of the epoch, a short last one included where it is delivered.
+  // Global batches from start_position on, a short last one included where it is
+  // delivered.
   uint64_t total_step_count() const { return steps_; }
-  // Of this rank: the same on every rank, except with `keep`.
+  // What is left for this rank: the same on every rank, except with `keep`.
   uint64_t step_count() const;
   // Of this worker of this rank.
   uint64_t worker_step_count() const;
@@ -67,9 +72,15 @@ class Shards {
 
   // `step` below step_count(), counted over all workers of the rank.
   StepSlice At(uint64_t step) const;
+  // Rows of the epoch consumed once every rank has delivered `step_count` steps: where
+  // the job goes on. At most the number of rows, however the last batch was filled up.
+  uint64_t PositionAfter(uint64_t step_count) const;
 
  private:
   explicit Shards(ShardOptions options);
+  uint64_t rows_left() const { return options_.rows - options_.start_position; }
+  // Rows at the end that fill no global batch.
+  uint64_t rest() const { return rows_left() % global_batch_; }
   // The rank's slots of every global batch.
   uint64_t slot_begin() const;
   uint64_t slot_end() const;

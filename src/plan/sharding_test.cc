@@ -196,6 +196,9 @@ TEST(Shards, RefuseWhatMakesNoSenseInOneSentence) {
   EXPECT_NE(message({.global_batch_size = 3, .world_size = 4}).find("world size"),
             std::string::npos);
   EXPECT_NE(message({.batch_size = ~uint64_t{0}}).find("too large"), std::string::npos);
+  EXPECT_NE(message({.batch_size = uint64_t{1} << 33, .world_size = uint64_t{1} << 31})
+                .find("too large"),
+            std::string::npos);
 }
 
 TEST(Remainder, HasNames) {
