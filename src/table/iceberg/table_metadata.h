@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/status.h"
@@ -59,6 +60,9 @@ struct TableMetadata {
   const Schema* FindSchema(int32_t id) const;
   const PartitionSpec* FindSpec(int32_t id) const;
   const Snapshot* FindSnapshot(int64_t id) const;
+  // Of a partition field's source column: in the current schema, else in the newest that
+  // has it (the column may be dropped since). nullptr: in none.
+  const Type* SourceType(int32_t source_id) const;
 };
 
 // The text of a metadata file; gzip is recognised by its first bytes, whatever the name.

@@ -43,8 +43,8 @@ struct Type {
   TypeId id = TypeId::kUnknown;
   int32_t precision = 0;  // of a decimal
   int32_t scale = 0;
-  int32_t length = 0;         // of a fixed
-  std::vector<Field> fields;  // struct: its fields; list: element; map: key, value
+  int32_t length = 0;           // of a fixed
+  std::vector<Field> fields{};  // struct: its fields; list: element; map: key, value
 
   bool primitive() const { return id < TypeId::kStruct; }
   bool supported() const { return id < TypeId::kVariant; }  // itself, not its fields
