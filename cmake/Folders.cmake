@@ -36,7 +36,8 @@ forebay_folder_if_there(table/iceberg ARROW LINK forebay_model forebay_table_avr
 forebay_folder_if_there(table/filter ARROW LINK forebay_model forebay_table_iceberg)
 forebay_folder_if_there(table/catalog ARROW LINK forebay_http forebay_source forebay_sqlite
                         nlohmann_json::nlohmann_json TEST_LINK forebay_test_support)
-forebay_folder_if_there(table ARROW LINK forebay_model forebay_source forebay_table_iceberg)
+forebay_folder_if_there(table/by_id ARROW LINK forebay_model forebay_table_iceberg nlohmann_json::nlohmann_json)
+forebay_folder_if_there(table ARROW LINK forebay_model forebay_source forebay_table_by_id)
 forebay_folder_if_there(table/live ARROW LINK forebay_table forebay_table_filter)
 forebay_folder_if_there(table/dataset ARROW LINK forebay_table_live forebay_table_catalog)
 forebay_folder_if_there(wire LINK forebay_model)

@@ -130,6 +130,19 @@ Status CheckFormats(const model::Field& field, const std::string& column) {
   return Status::OK();
 }
 
+// The field under the names that it and its children have in chunks.
+model::Field InChunks(const model::Field& field) {
+  model::Field out{.name = field.ChunkName(),
+                   .format = field.format,
+                   .nullable = field.nullable,
+                   .metadata = {},
+                   .children = {}};
+  for (const model::Field& child : field.children) {
+    out.children.push_back(InChunks(child));
+  }
+  return out;
+}
+
 }  // namespace
 
 Result<TypePtr> PlainType(const TypePtr& type) {
@@ -225,7 +238,9 @@ Result<std::shared_ptr<arrow::Schema>> ChunkSchema(const model::Schema& schema,
     if (column >= schema.fields.size()) {
       return Status::Invalid(fmt::format("there is no column number {}", column));
     }
-    FB_ASSIGN_OR_RETURN(auto field, ToArrowField(schema.fields[column]));
+    const model::Field& from = schema.fields[column];
+    FB_RETURN_NOT_OK(CheckFormats(from, from.name));
+    FB_ASSIGN_OR_RETURN(auto field, ToArrowField(InChunks(from)));
     fields.push_back(AllNullable(*field));
   }
   return arrow::schema(std::move(fields));

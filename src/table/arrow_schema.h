@@ -25,8 +25,8 @@ Result<model::Schema> FromArrowSchema(const arrow::Schema& schema);
 Result<std::shared_ptr<arrow::Field>> ToArrowField(const model::Field& field);
 Result<std::shared_ptr<arrow::Schema>> ToArrowSchema(const model::Schema& schema);
 
-// The projected columns as a chunk has them: names and plain types, everything nullable,
-// no metadata, because a chunk's key covers names and types only.
+// The projected columns as a chunk has them: Field::ChunkName at every depth and plain
+// types, everything nullable, no metadata, because a chunk's key covers those only.
 Result<std::shared_ptr<arrow::Schema>> ChunkSchema(const model::Schema& schema,
                                                    const model::Projection& columns);
 

@@ -11,7 +11,7 @@ namespace {
 
 using model::FileFormat;
 
-constexpr std::array<std::pair<std::string_view, FileFormat>, 8> kExtensions = {
+constexpr std::array<std::pair<std::string_view, FileFormat>, 9> kExtensions = {
     {{"parquet", FileFormat::kParquet},
      {"pq", FileFormat::kParquet},
      {"parq", FileFormat::kParquet},
@@ -19,8 +19,10 @@ constexpr std::array<std::pair<std::string_view, FileFormat>, 8> kExtensions = {
      {"feather", FileFormat::kIpcFile},
      {"ipc", FileFormat::kIpcFile},
      {"arrows", FileFormat::kIpcStream},
-     {"orc", FileFormat::kOrc}}};
+     {"orc", FileFormat::kOrc},
+     {"avro", FileFormat::kAvro}}};
 
+constexpr std::string_view kAvroMarker = "Obj\x01";
 constexpr std::string_view kStreamMarker = "\xFF\xFF\xFF\xFF";
 
 }  // namespace
@@ -43,6 +45,7 @@ std::optional<FileFormat> FormatByMagic(std::string_view first_bytes) {
   if (first_bytes.starts_with("PARE")) return FileFormat::kParquet;
   if (first_bytes.starts_with("ARROW1")) return FileFormat::kIpcFile;
   if (first_bytes.starts_with("ORC")) return FileFormat::kOrc;
+  if (first_bytes.starts_with(kAvroMarker)) return FileFormat::kAvro;
   if (first_bytes.starts_with(kStreamMarker)) return FileFormat::kIpcStream;
   return std::nullopt;
 }
@@ -53,6 +56,7 @@ std::string_view FormatName(FileFormat format) {
     case FileFormat::kIpcFile:
     case FileFormat::kIpcStream: return "Arrow IPC";
     case FileFormat::kOrc: return "ORC";
+    case FileFormat::kAvro: return "Avro";
   }
   return "unknown";
 }

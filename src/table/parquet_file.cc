@@ -38,8 +38,11 @@ parquet::ReaderProperties ReaderProperties(const ObjectAccess& access) {
   return properties;
 }
 
-parquet::ArrowReaderProperties ArrowProperties() {
+parquet::ArrowReaderProperties ArrowProperties(Int96 int96) {
   parquet::ArrowReaderProperties properties(/*use_threads=*/false);
+  if (int96 == Int96::kMicroseconds) {
+    properties.set_coerce_int96_timestamp_unit(arrow::TimeUnit::MICRO);
+  }
   properties.set_pre_buffer(false);
   return properties;
 }
@@ -89,13 +92,16 @@ bool HasDictionary(const arrow::DataType& type) {
 class ParquetFile : public TableFile {
  public:
   ParquetFile(const ObjectAccess& access, Metadata metadata,
-              std::shared_ptr<ObjectFile> file)
-      : access_(access), metadata_(std::move(metadata)), file_(std::move(file)) {}
+              std::shared_ptr<ObjectFile> file, Int96 int96)
+      : access_(access),
+        metadata_(std::move(metadata)),
+        file_(std::move(file)),
+        int96_(int96) {}
 
   arrow::Status Init() {
     return parquet::arrow::SchemaManifest::Make(metadata_->schema(),
                                                 metadata_->key_value_metadata(),
-                                                ArrowProperties(), &manifest_);
+                                                ArrowProperties(int96_), &manifest_);
   }
 
   std::shared_ptr<arrow::Schema> schema() const override {
@@ -115,6 +121,9 @@ class ParquetFile : public TableFile {
   }
 
   arrow::Result<std::unique_ptr<BatchStream>> Read(const GroupRead& read) override;
+  arrow::Result<std::unique_ptr<parquet::ParquetFileReader>> Parquet() override {
+    return parquet::ParquetFileReader::Open(file_, ReaderProperties(access_), metadata_);
+  }
 
  private:
   arrow::Result<ReadPlan> Plan(const GroupRead& read) const;
@@ -123,6 +132,7 @@ class ParquetFile : public TableFile {
   const ObjectAccess access_;
   const Metadata metadata_;
   std::shared_ptr<ObjectFile> file_;
+  const Int96 int96_;
   parquet::arrow::SchemaManifest manifest_;
 };
 
@@ -181,7 +191,7 @@ arrow::Result<std::unique_ptr<BatchStream>> ParquetFile::Read(const GroupRead& r
   }
   ARROW_ASSIGN_OR_RAISE(
       auto file, parquet::arrow::FileReader::Make(access_.memory_pool, std::move(raw),
-                                                  ArrowProperties()));
+                                                  ArrowProperties(int96_)));
   file->set_batch_size(std::max<int64_t>(read.batch_rows, 1));
   return std::make_unique<ParquetStream>(std::move(file), SplitGroups(read, plan.groups),
                                          std::move(plan.leaves));
@@ -190,7 +200,7 @@ arrow::Result<std::unique_ptr<BatchStream>> ParquetFile::Read(const GroupRead& r
 }  // namespace
 
 arrow::Result<std::unique_ptr<TableFile>> OpenParquet(const ObjectAccess& access,
-                                                      FooterCache* footers) {
+                                                      FooterCache* footers, Int96 int96) {
   auto file = std::make_shared<ObjectFile>(access);
   Hash128 key = access.object.ContentHash(access.source->origin());
   Metadata metadata;
@@ -207,7 +217,7 @@ arrow::Result<std::unique_ptr<TableFile>> OpenParquet(const ObjectAccess& access
       footers->Put(key, std::make_shared<ParquetFooter>(metadata), metadata->size());
     }
   }
-  auto parquet = std::make_unique<ParquetFile>(access, metadata, file);
+  auto parquet = std::make_unique<ParquetFile>(access, metadata, file, int96);
   ARROW_RETURN_NOT_OK(parquet->Init());
   return parquet;
 }

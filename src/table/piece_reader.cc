@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "table/by_id/labels.h"
 #include "table/conform.h"
 #include "table/decode_error.h"
 
@@ -27,37 +28,83 @@ Result<std::unique_ptr<PieceReader>> PieceReader::Open(PieceOptions options) {
 }
 
 Status PieceReader::Init() {
-  const std::string& uri = options_.access.object.uri;
-  FB_ASSIGN_OR_RETURN(file_,
-                      OpenTableFile(options_.format, options_.access, options_.footers));
-  auto file_schema = file_->schema();
-  constants_.resize(options_.schema->num_fields());
-  for (int i = 0; i < options_.schema->num_fields(); ++i) {
-    const auto& field = options_.schema->field(i);
-    if (options_.partitions->Has(field->name())) {
-      auto text = options_.partitions->Value(field->name(), uri);
-      auto scalar = text ? arrow::Scalar::Parse(field->type(), *text)
-                         : arrow::MakeNullScalar(field->type());
-      if (!scalar.ok()) {
-        return Status::Invalid(fmt::format(
-            "{}: the folder gives '{}' for column '{}', "
-            "which is not a {}",
-            uri, text.value_or(""), field->name(), field->type()->ToString()));
-      }
-      constants_[i] = *scalar;
-      continue;
-    }
-    int index = file_schema->GetFieldIndex(field->name());
-    if (index >= 0) fields_.push_back(index);
+  auto int96 = options_.by_id ? Int96::kMicroseconds : Int96::kNanoseconds;
+  FB_ASSIGN_OR_RETURN(
+      file_, OpenTableFile(options_.format, options_.access, options_.footers, int96));
+  labels_ = file_->schema();
+  if (options_.by_id != nullptr) {
+    Status status = InitById();
+    if (!status.ok()) return status.WithContext(options_.access.object.uri);
+  }
+  bool needs_position = false;
+  std::vector<int> file_fields;
+  for (const auto& field : options_.schema->fields()) {
+    int file_field = -1;
+    FB_ASSIGN_OR_RETURN(Column column, FindColumn(*field, &file_field));
+    needs_position |= column.metadata && by_id::NeedsPosition(*column.metadata);
+    columns_.push_back(std::move(column));
+    file_fields.push_back(file_field);
+    if (file_field >= 0) fields_.push_back(file_field);
   }
   std::ranges::sort(fields_);
-  for (int i = 0; i < options_.schema->num_fields(); ++i) {
-    int index = file_schema->GetFieldIndex(options_.schema->field(i)->name());
-    auto found = std::ranges::find(fields_, index);
-    bool read = constants_[i] == nullptr && found != fields_.end();
-    place_.push_back(read ? static_cast<int>(found - fields_.begin()) : -1);
+  for (size_t i = 0; i < columns_.size(); ++i) {
+    if (file_fields[i] < 0) continue;
+    auto found = std::ranges::find(fields_, file_fields[i]);
+    columns_[i].place = static_cast<int>(found - fields_.begin());
   }
+  if (needs_position) FB_RETURN_NOT_OK(FindFirstRow());
   return fields_.empty() ? Status::OK() : OpenStream();
+}
+
+Status PieceReader::InitById() {
+  FB_ASSIGN_OR_RETURN(context_, by_id::FileContext::Decode(options_.context));
+  options_.context = {};
+  FB_ASSIGN_OR_RETURN(labels_, options_.by_id->Label(*labels_, options_.format));
+  FB_ASSIGN_OR_RETURN(fill_, options_.by_id->FillOf(context_, *options_.schema));
+  return Status::OK();
+}
+
+Result<PieceReader::Column> PieceReader::FindColumn(const arrow::Field& field,
+                                                    int* file_field) const {
+  Column column;
+  if (options_.partitions != nullptr && options_.partitions->Has(field.name())) {
+    FB_ASSIGN_OR_RETURN(column.constant, FolderValue(field));
+    return column;
+  }
+  if (options_.by_id != nullptr) {
+    column.metadata = by_id::FindMetadataColumn(field.name());
+    column.constant = by_id::ColumnFill::Find(fill_.constants, field.name());
+    if (column.constant != nullptr) return column;
+    if (column.metadata && !by_id::MayBeInFile(*column.metadata)) return column;
+  }
+  *file_field = labels_->GetFieldIndex(field.name());
+  if (*file_field < 0) {
+    column.constant = by_id::ColumnFill::Find(fill_.defaults, field.name());
+  }
+  return column;
+}
+
+Result<std::shared_ptr<arrow::Scalar>> PieceReader::FolderValue(
+    const arrow::Field& field) const {
+  const std::string& uri = options_.access.object.uri;
+  auto text = options_.partitions->Value(field.name(), uri);
+  if (!text) return arrow::MakeNullScalar(field.type());
+  auto scalar = arrow::Scalar::Parse(field.type(), *text);
+  if (scalar.ok()) return *scalar;
+  return Status::Invalid(
+      fmt::format("{}: the folder gives '{}' for column '{}', which is not a {}", uri,
+                  *text, field.name(), field.type()->ToString()));
+}
+
+Status PieceReader::FindFirstRow() {
+  auto groups = Guard([&] { return file_->Groups(); });
+  if (!groups.ok()) {
+    return DecodeError(groups.status()).WithContext(options_.access.object.uri);
+  }
+  for (uint32_t i = 0; i < options_.piece.first_group && i < groups->size(); ++i) {
+    first_row_ += (*groups)[i].row_count;
+  }
+  return Status::OK();
 }
 
 Status PieceReader::OpenStream() {
@@ -115,16 +162,31 @@ arrow::Result<BatchPtr> PieceReader::ToSchema(const BatchPtr& batch) {
 }
 
 arrow::Result<std::shared_ptr<arrow::ArrayData>> PieceReader::ColumnOf(
-    int column, int64_t rows, const BatchPtr& batch) {
+    int index, int64_t rows, const BatchPtr& batch) {
   auto* pool = options_.access.memory_pool;
-  const auto& type = options_.schema->field(column)->type();
-  if (place_[column] >= 0) {
-    return Conform(batch->column_data(place_[column]), type, pool);
+  const auto& type = options_.schema->field(index)->type();
+  const Column& column = columns_[index];
+  std::shared_ptr<arrow::ArrayData> data;
+  if (column.place >= 0) {
+    data = batch->column_data(column.place);
+    if (options_.by_id != nullptr) {
+      const auto& label = labels_->field(fields_[column.place])->type();
+      ARROW_ASSIGN_OR_RAISE(data, by_id::Relabel(data, label));
+    }
+    const auto* fill = options_.by_id == nullptr ? nullptr : &fill_;
+    ARROW_ASSIGN_OR_RAISE(data, Conform(data, type, pool, fill));
   }
+  if (column.metadata) {
+    by_id::MetadataRows place{.first = static_cast<int64_t>(first_row_ + rows_done_),
+                              .count = rows,
+                              .own = std::move(data)};
+    return by_id::MakeMetadataColumn(*column.metadata, context_, place, pool);
+  }
+  if (data != nullptr) return data;
   std::shared_ptr<arrow::Array> array;
-  if (constants_[column] != nullptr) {
+  if (column.constant != nullptr) {
     ARROW_ASSIGN_OR_RAISE(array,
-                          arrow::MakeArrayFromScalar(*constants_[column], rows, pool));
+                          arrow::MakeArrayFromScalar(*column.constant, rows, pool));
   } else {
     ARROW_ASSIGN_OR_RAISE(array, arrow::MakeArrayOfNull(type, rows, pool));
   }

@@ -4,10 +4,15 @@
 #include <arrow/record_batch.h>
 
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/status.h"
+#include "table/by_id/column_fill.h"
+#include "table/by_id/metadata_columns.h"
+#include "table/by_id/table_columns.h"
 #include "table/hive.h"
 #include "table/table_file.h"
 
@@ -18,8 +23,10 @@ struct PieceOptions {
   FooterCache* footers = nullptr;
   model::FileFormat format = model::FileFormat::kParquet;
   model::PieceRecord piece{};
-  std::shared_ptr<arrow::Schema> schema;  // ChunkSchema of the projection
-  const PartitionKeys* partitions = nullptr;
+  std::shared_ptr<arrow::Schema> schema;             // ChunkSchema of the projection
+  const PartitionKeys* partitions = nullptr;         // nullptr: none
+  std::shared_ptr<const by_id::TableColumns> by_id;  // nullptr: columns by name
+  std::string_view context;                          // of the object; gone after Open
   int64_t batch_rows = 0;
 };
 
@@ -34,23 +41,37 @@ class PieceReader {
  private:
   explicit PieceReader(PieceOptions options) : options_(std::move(options)) {}
 
+  // Where a column's values come from.
+  struct Column {
+    int place = -1;                           // among the fields that are read, or
+    std::shared_ptr<arrow::Scalar> constant;  // one value for all rows, or null
+    std::optional<by_id::MetadataColumn> metadata;
+  };
+
   Status Init();
+  Status InitById();
+  Result<Column> FindColumn(const arrow::Field& field, int* file_field) const;
+  Result<std::shared_ptr<arrow::Scalar>> FolderValue(const arrow::Field& field) const;
+  Status FindFirstRow();
   Status OpenStream();
   arrow::Result<std::shared_ptr<arrow::RecordBatch>> Decode();
   arrow::Result<std::shared_ptr<arrow::RecordBatch>> ToSchema(
       const std::shared_ptr<arrow::RecordBatch>& batch);
   arrow::Result<std::shared_ptr<arrow::ArrayData>> ColumnOf(
-      int column, int64_t rows, const std::shared_ptr<arrow::RecordBatch>& batch);
+      int index, int64_t rows, const std::shared_ptr<arrow::RecordBatch>& batch);
   Status Blame(const arrow::Status& status);
   bool Reads(uint32_t group, int field);
   uint64_t rows_left() const { return options_.piece.row_count - rows_done_; }
 
-  const PieceOptions options_;
+  PieceOptions options_;
   std::unique_ptr<TableFile> file_;
   std::unique_ptr<BatchStream> stream_;
-  std::vector<int> fields_;  // of the file, ascending
-  std::vector<int> place_;   // per column: index into fields_, or -1
-  std::vector<std::shared_ptr<arrow::Scalar>> constants_;  // per column, or nullptr
+  std::shared_ptr<arrow::Schema> labels_;  // of the file, named as the chunk's columns
+  by_id::FileContext context_;
+  by_id::ColumnFill fill_;
+  std::vector<int> fields_;      // of the file, ascending
+  std::vector<Column> columns_;  // as in the schema
+  uint64_t first_row_ = 0;       // in the file, where a column needs it
   uint64_t rows_done_ = 0;
 };
 

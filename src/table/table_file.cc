@@ -2,6 +2,7 @@
 
 #include <arrow/extension_type.h>
 #include <fmt/format.h>
+#include <parquet/file_reader.h>
 
 #include <unordered_set>
 
@@ -13,12 +14,13 @@ namespace {
 using FilePtr = std::unique_ptr<TableFile>;
 
 arrow::Result<FilePtr> OpenFormat(model::FileFormat format, const ObjectAccess& access,
-                                  FooterCache* footers) {
+                                  FooterCache* footers, Int96 int96) {
   switch (format) {
-    case model::FileFormat::kParquet: return OpenParquet(access, footers);
+    case model::FileFormat::kParquet: return OpenParquet(access, footers, int96);
     case model::FileFormat::kIpcFile:
     case model::FileFormat::kIpcStream: return OpenIpc(access, footers);
     case model::FileFormat::kOrc: return OpenOrc(access, footers);
+    case model::FileFormat::kAvro: return OpenAvro(access, footers);
   }
   return arrow::Status::NotImplemented("unknown file format");
 }
@@ -68,19 +70,24 @@ std::optional<uint64_t> FixedBits(const arrow::DataType& type) {
   return 1 + static_cast<uint64_t>(type.bit_width());
 }
 
+arrow::Result<std::unique_ptr<parquet::ParquetFileReader>> TableFile::Parquet() {
+  return nullptr;
+}
+
 std::string_view GroupName(model::FileFormat format) {
   switch (format) {
     case model::FileFormat::kParquet: return "row group";
     case model::FileFormat::kIpcFile:
     case model::FileFormat::kIpcStream: return "batch";
     case model::FileFormat::kOrc: return "stripe";
+    case model::FileFormat::kAvro: return "group of blocks";
   }
   return "group";
 }
 
 Result<FilePtr> OpenTableFile(model::FileFormat format, const ObjectAccess& access,
-                              FooterCache* footers) {
-  auto file = Guard([&] { return OpenFormat(format, access, footers); });
+                              FooterCache* footers, Int96 int96) {
+  auto file = Guard([&] { return OpenFormat(format, access, footers, int96); });
   if (!file.ok()) {
     // Faults of the source name the file themselves.
     Status status = DecodeError(file.status());

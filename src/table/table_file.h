@@ -15,6 +15,10 @@
 #include "table/footer_cache.h"
 #include "table/object_file.h"
 
+namespace parquet {
+class ParquetFileReader;
+}
+
 namespace forebay::table {
 
 // What stands in for a variable-size value of which the footer says nothing.
@@ -55,7 +59,13 @@ class TableFile {
   // The stream must not outlive the file. Reads the footer's promises, so a group that
   // is not there is an error.
   virtual arrow::Result<std::unique_ptr<BatchStream>> Read(const GroupRead& read) = 0;
+  // Of a Parquet file: the way to its statistics and bloom filters. nullptr of others.
+  virtual arrow::Result<std::unique_ptr<parquet::ParquetFileReader>> Parquet();
 };
+
+// What Parquet's INT96 timestamps are read as. Microseconds hold every year they are
+// written for; nanoseconds end in 2262.
+enum class Int96 : uint8_t { kNanoseconds, kMicroseconds };
 
 // What a format's groups are called in messages: "row group", "batch", "stripe".
 std::string_view GroupName(model::FileFormat format);
@@ -63,14 +73,17 @@ std::string_view GroupName(model::FileFormat format);
 // Statuses name the file.
 Result<std::unique_ptr<TableFile>> OpenTableFile(model::FileFormat format,
                                                  const ObjectAccess& access,
-                                                 FooterCache* footers);
+                                                 FooterCache* footers,
+                                                 Int96 int96 = Int96::kNanoseconds);
 
 // One per format; what they throw and return is turned into ours by OpenTableFile.
 arrow::Result<std::unique_ptr<TableFile>> OpenParquet(const ObjectAccess& access,
-                                                      FooterCache* footers);
+                                                      FooterCache* footers, Int96 int96);
 arrow::Result<std::unique_ptr<TableFile>> OpenIpc(const ObjectAccess& access,
                                                   FooterCache* footers);
 arrow::Result<std::unique_ptr<TableFile>> OpenOrc(const ObjectAccess& access,
                                                   FooterCache* footers);
+arrow::Result<std::unique_ptr<TableFile>> OpenAvro(const ObjectAccess& access,
+                                                   FooterCache* footers);
 
 }  // namespace forebay::table

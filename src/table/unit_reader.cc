@@ -28,7 +28,9 @@ struct UnitOptions {
 class PieceByPiece : public UnitReader {
  public:
   explicit PieceByPiece(UnitOptions options)
-      : options_(std::move(options)), partitions_(options_.manifest->schema()) {}
+      : options_(std::move(options)),
+        partitions_(options_.manifest->schema()),
+        by_id_(by_id::TableColumns::Make(options_.manifest->schema())) {}
 
   Result<BatchPtr> Next() override {
     if (!failure_.ok()) return failure_;
@@ -53,6 +55,7 @@ class PieceByPiece : public UnitReader {
 
   const UnitOptions options_;
   const PartitionKeys partitions_;
+  const std::shared_ptr<const by_id::TableColumns> by_id_;
   std::unique_ptr<PieceReader> piece_;
   uint32_t next_piece_ = 0;
   uint32_t next_range_ = 0;
@@ -63,7 +66,7 @@ class PieceByPiece : public UnitReader {
 
 Result<BatchPtr> PieceByPiece::NextRange() {
   if (next_range_ == unit().range_count) return BatchPtr();
-  int64_t rows = range(next_range_++).row_count;
+  int64_t rows = range(next_range_++).stored_rows;
   while (waiting_rows_ < rows) {
     FB_ASSIGN_OR_RETURN(bool more, Pull());
     if (!more) return Status::Internal("a fill unit has fewer rows than its ranges");
@@ -117,17 +120,19 @@ Result<bool> PieceByPiece::Pull() {
 }
 
 Status PieceByPiece::OpenPiece(const model::PieceRecord& piece) {
-  int64_t batch_rows = std::min<uint64_t>(range(0).row_count, piece.row_count);
+  int64_t batch_rows = std::min<uint64_t>(range(0).stored_rows, piece.row_count);
   PieceOptions options{.access = {.source = options_.source,
                                   .object = options_.manifest->object(piece.object),
                                   .memory_pool = options_.decode.memory_pool,
                                   .pool = options_.decode.pool,
                                   .deadline = options_.decode.deadline},
                        .footers = options_.decode.footers,
-                       .format = options_.manifest->format(),
+                       .format = options_.manifest->objects()[piece.object].format,
                        .piece = piece,
                        .schema = options_.schema,
                        .partitions = &partitions_,
+                       .by_id = by_id_,
+                       .context = options_.manifest->context(piece.object),
                        .batch_rows = batch_rows};
   FB_ASSIGN_OR_RETURN(piece_, PieceReader::Open(std::move(options)));
   return Status::OK();
