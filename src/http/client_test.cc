@@ -55,6 +55,28 @@ TEST_F(ClientTest, GivesAnyStatusAsAResponse) {
   EXPECT_EQ(response->status, 404);
 }
 
+TEST_F(ClientTest, PostsABodyAndForgetsIt) {
+  auto scripted = testing_support::ScriptedServer::Start().ValueOrDie();
+  scripted->Script(R"([{"request": "POST /form", "form": {"a": "x y", "b": "1"},
+                        "headers": {"Content-Type": "text/form", "Content-Length": "11"},
+                        "text": "taken"},
+                       {"request": "GET /form", "text": "got"}])");
+  Request request{.method = "POST", .url = scripted->url() + "/form"};
+  request.headers = {{"Content-Type", "text/form"}};
+  request.body = "a=x%20y&b=1";
+  std::string body;
+  auto sink = [&body](const Response&, std::span<const std::byte> piece) {
+    body.append(reinterpret_cast<const char*>(piece.data()), piece.size());
+    return Status::OK();
+  };
+  ASSERT_TRUE(client.Send(request, sink, Deadline::After(milliseconds(20'000))).ok());
+  EXPECT_EQ(body, "taken");
+  body.clear();
+  ASSERT_TRUE(Get(request.url, &body).ok());
+  EXPECT_EQ(body, "got");
+  EXPECT_EQ(scripted->log(), "POST /form a=x%20y&b=1\nGET /form \n");
+}
+
 TEST_F(ClientTest, SaysThatNobodyListens) {
   std::string body;
   std::string url = "http://127.0.0.1:" + std::to_string(FreePort()) + "/?key=SECRET";

@@ -62,6 +62,28 @@ Result<std::unique_ptr<HttpServer>> HttpServer::Start(std::vector<std::string> f
   return server;
 }
 
+Result<std::unique_ptr<ScriptedServer>> ScriptedServer::Start() {
+  auto server = std::make_unique<ScriptedServer>();
+  server->port_ = FreePort();
+  server->Script("[]");
+  FB_ASSIGN_OR_RETURN(
+      server->process_,
+      Subprocess::Start(
+          {.argv = {Python(), testing_support::Script("scripted_server.py"),
+                    std::to_string(server->port_), server->folder_.path()}}));
+  FB_RETURN_NOT_OK(Ready(server->process_, server->port_, "scripted_server.py"));
+  return server;
+}
+
+void ScriptedServer::Script(std::string_view json) const {
+  WriteFile(folder_.path() + "/script.json", json);
+}
+
+std::string ScriptedServer::log() const {
+  std::ifstream file(folder_.path() + "/log");
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
 Result<std::unique_ptr<S3Server>> S3Server::Start() {
   FB_ASSIGN_OR_RETURN(std::string program, FindTool("versitygw"));
   auto server = std::make_unique<S3Server>();

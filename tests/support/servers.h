@@ -31,6 +31,23 @@ class HttpServer {
   Subprocess process_;
 };
 
+// tests/servers/scripted_server.py: answers what a test wrote down.
+class ScriptedServer {
+ public:
+  static Result<std::unique_ptr<ScriptedServer>> Start();
+  std::string url() const { return "http://" + host(); }
+  std::string host() const { return "127.0.0.1:" + std::to_string(port_); }
+  // The text of script.json, see there.
+  void Script(std::string_view json) const;
+  // A line for each request so far.
+  std::string log() const;
+
+ private:
+  TempFolder folder_;
+  int port_ = 0;
+  Subprocess process_;
+};
+
 // versitygw with one bucket. kNotFound when the program is not there.
 class S3Server {
  public:
