@@ -8,7 +8,7 @@ function(forebay_folder_if_there name)
   endif()
 endfunction()
 find_package(CURL REQUIRED)
-forebay_folder_if_there(plan LINK forebay_model)
+forebay_folder_if_there(plan LINK forebay_model nlohmann_json::nlohmann_json)
 forebay_folder_if_there(storage LINK forebay_model)
 if(FOREBAY_TESTS)
   # Starts servers and temp folders for tests; link it with TEST_LINK forebay_test_support.
