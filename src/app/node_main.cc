@@ -27,6 +27,7 @@ struct Arguments {
   std::string fill_memory = "1GiB";
   size_t fill_threads = 0;
   bool daemon = false;
+  std::vector<std::string> allowed;
 };
 
 std::atomic<forebay::node::Node*> running_node = nullptr;
@@ -63,7 +64,9 @@ forebay::Result<std::unique_ptr<forebay::node::Node>> Start(const Arguments& arg
   return forebay::node::Node::Start(
       {.socket_path = arguments.socket,
        .store = std::move(tiers),
-       .engine = {.fill_memory_bytes = memory, .fill_threads = arguments.fill_threads},
+       .engine = {.fill_memory_bytes = memory,
+                  .fill_threads = arguments.fill_threads,
+                  .allowed = arguments.allowed},
        .idle_timeout = forebay::milliseconds(arguments.idle_ms)});
 }
 
@@ -132,6 +135,8 @@ int main(int argc, char** argv) {
                  "leave after so long without readers; 0: never");
   app.add_option("--fill-memory", arguments.fill_memory, "cap of all decoding together");
   app.add_option("--fill-threads", arguments.fill_threads, "0: one per core");
+  app.add_option("--allow", arguments.allowed,
+                 "read only what is below this place; may be given several times");
   app.add_flag("--daemon", arguments.daemon, "go to the background once ready");
   try {
     app.parse(argc, argv);

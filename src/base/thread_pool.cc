@@ -97,4 +97,11 @@ Status ParallelFor(ThreadPool& pool, size_t count,
   return loop->status;
 }
 
+Status ForEach(ThreadPool* pool, size_t count,
+               const std::function<Status(size_t)>& task) {
+  if (pool != nullptr) return ParallelFor(*pool, count, task);
+  for (size_t i = 0; i < count; ++i) FB_RETURN_NOT_OK(task(i));
+  return Status::OK();
+}
+
 }  // namespace forebay

@@ -38,5 +38,7 @@ class ThreadPool {
 // started. Safe to call from a task of the same pool: the caller works too.
 Status ParallelFor(ThreadPool& pool, size_t count,
                    const std::function<Status(size_t)>& task);
+// The same, on the calling thread alone where there is no pool.
+Status ForEach(ThreadPool* pool, size_t count, const std::function<Status(size_t)>& task);
 
 }  // namespace forebay

@@ -1,18 +1,19 @@
 #include "cache/catalog.h"
 
+#include <fmt/format.h>
+
 #include "base/bytes.h"
 #include "base/log.h"
 #include "base/mapping.h"
 #include "base/uri.h"
-#include "source/identity.h"
-#include "table/listing.h"
-#include "table/plan_table.h"
 
 namespace forebay::cache {
 namespace {
 
 // Versions kept in memory though nobody reads them; they are also in the store.
 constexpr size_t kIdleVersionsMax = 64;
+// A catalog may have to be asked where an adopted version is.
+constexpr milliseconds kAdoptTime{60'000};
 
 }  // namespace
 
@@ -26,45 +27,93 @@ Catalog::Catalog(Options options) : options_(std::move(options)) {}
 Result<std::shared_ptr<const Version>> Catalog::Open(const std::string& uri,
                                                      const source::Options& options,
                                                      Deadline deadline) {
-  FB_ASSIGN_OR_RETURN(auto source, SourceFor(uri, options));
-  FB_ASSIGN_OR_RETURN(table::Listing listing, table::ListTable(*source, uri, deadline));
-  FB_RETURN_NOT_OK(source::WaitUntilSettled(listing.objects, Clock::Real(), deadline));
-  auto slot = SlotFor(listing.version, options);
+  FB_RETURN_NOT_OK(CheckAllowed(uri));
+  FB_ASSIGN_OR_RETURN(auto dataset, PinDataset(Request(uri, options, deadline)));
+  auto slot = SlotFor(dataset->version(), options);
   std::lock_guard lock(slot->mutex);
   if (slot->version != nullptr) return slot->version;
-  auto stored = options_.store->Get(model::ManifestKey(listing.version));
+  Hash128 key = model::ManifestKey(dataset->version());
+  auto stored = options_.store->Get(key);
   if (stored.ok()) {
-    auto version = Load(*stored, uri, source);
+    auto version = Load(*stored, uri, dataset->source());
     if (version.ok()) return slot->version = *version;
     spdlog::warn("planning again, the stored manifest of {} is of no use: {}",
                  RedactUri(uri), version.status().message());
   }
-  table::PlanOptions plan{
-      .pool = options_.pool, .memory_pool = options_.memory, .deadline = deadline};
-  FB_ASSIGN_OR_RETURN(std::string bytes, table::PlanTable(source, listing, plan));
-  FB_ASSIGN_OR_RETURN(storage::Chunk chunk, Publish(listing.version, bytes));
-  FB_ASSIGN_OR_RETURN(slot->version, Load(chunk, uri, source));
+  table::PlanOptions plan{.pool = options_.pool,
+                          .memory_pool = options_.memory,
+                          .deadline = deadline,
+                          .footers = options_.footers};
+  FB_ASSIGN_OR_RETURN(std::string bytes, dataset->Plan(plan, Shelf()));
+  FB_ASSIGN_OR_RETURN(storage::Chunk chunk, Publish(key, bytes));
+  FB_ASSIGN_OR_RETURN(slot->version, Load(chunk, uri, dataset->source()));
   return slot->version;
 }
 
 Result<std::shared_ptr<const Version>> Catalog::Adopt(const std::string& uri,
                                                       const source::Options& options,
                                                       std::string manifest_bytes) {
+  FB_RETURN_NOT_OK(CheckAllowed(uri));
   auto bytes = std::make_shared<const std::string>(std::move(manifest_bytes));
   FB_ASSIGN_OR_RETURN(auto manifest, model::Manifest::View(*bytes, bytes));
-  FB_ASSIGN_OR_RETURN(auto source, SourceFor(uri, options));
+  FB_ASSIGN_OR_RETURN(
+      auto source,
+      SourceOf(Request(uri, options, Deadline::After(kAdoptTime)), *manifest));
   auto slot = SlotFor(manifest->version(), options);
   std::lock_guard lock(slot->mutex);
   if (slot->version != nullptr) return slot->version;
-  auto chunk = options_.store->Get(model::ManifestKey(manifest->version()));
-  if (!chunk.ok()) chunk = Publish(manifest->version(), *bytes);
+  Hash128 key = model::ManifestKey(manifest->version());
+  auto chunk = options_.store->Get(key);
+  if (!chunk.ok()) chunk = Publish(key, *bytes);
   if (!chunk.ok()) return chunk.status();
   FB_ASSIGN_OR_RETURN(slot->version, Load(*chunk, uri, source));
   return slot->version;
 }
 
+table::DatasetRequest Catalog::Request(const std::string& uri,
+                                       const source::Options& options,
+                                       Deadline deadline) {
+  return {
+      .uri = uri,
+      .options = options,
+      .open_source = [this](const std::string& at,
+                            const source::Options& with) { return SourceFor(at, with); },
+      .deadline = deadline};
+}
+
+// Layouts are kept in the store like manifests: what is lost is read again.
+table::LayoutShelf Catalog::Shelf() {
+  auto find = [this](const Hash128& key) -> std::optional<std::string> {
+    auto chunk = options_.store->Get(key);
+    if (!chunk.ok()) return std::nullopt;
+    auto mapping = Mapping::Map(chunk->fd->get(), chunk->size, Mapping::Mode::kShared);
+    if (!mapping.ok()) return std::nullopt;
+    return std::string((*mapping)->bytes());
+  };
+  auto keep = [this](const Hash128& key, const std::string& bytes) {
+    auto chunk = Publish(key, bytes);
+    if (!chunk.ok()) spdlog::debug("layouts were not kept: {}", chunk.status().message());
+  };
+  return {.find = find, .keep = keep};
+}
+
+Status Catalog::CheckAllowed(const std::string& uri) const {
+  if (options_.allowed.empty()) return Status::OK();
+  FB_ASSIGN_OR_RETURN(Uri parsed, Uri::Parse(uri));
+  std::string place = parsed.ToString();
+  bool escapes = place.find("/../") != place.npos || place.ends_with("/..");
+  for (const std::string& prefix : options_.allowed) {
+    if (!escapes && place.starts_with(prefix)) return Status::OK();
+  }
+  return Status::Permission(fmt::format(
+      "this node may not read {}: it is not below any place that the node was started "
+      "with (--allow)",
+      RedactUri(uri)));
+}
+
 Result<std::shared_ptr<source::Source>> Catalog::SourceFor(
     const std::string& uri, const source::Options& options) {
+  FB_RETURN_NOT_OK(CheckAllowed(uri));
   FB_ASSIGN_OR_RETURN(Uri parsed, Uri::Parse(uri));
   Encoder key;
   key.PutString(parsed.scheme);
@@ -116,11 +165,9 @@ Result<std::shared_ptr<const Version>> Catalog::Load(
   return std::shared_ptr<const Version>(std::move(version));
 }
 
-Result<storage::Chunk> Catalog::Publish(const Hash128& version,
-                                        const std::string& bytes) {
-  FB_ASSIGN_OR_RETURN(auto writer,
-                      options_.store->Create(model::ManifestKey(version),
-                                             model::ChunkKind::kManifest, bytes.size()));
+Result<storage::Chunk> Catalog::Publish(const Hash128& key, const std::string& bytes) {
+  FB_ASSIGN_OR_RETURN(auto writer, options_.store->Create(
+                                       key, model::ChunkKind::kManifest, bytes.size()));
   FB_RETURN_NOT_OK(writer->Append(bytes.data(), bytes.size()));
   return writer->Commit();
 }

@@ -14,6 +14,7 @@
 #include "base/status.h"
 #include "base/thread_pool.h"
 #include "cache/version.h"
+#include "table/dataset/dataset.h"
 
 namespace forebay::cache {
 
@@ -26,7 +27,10 @@ class Catalog {
     storage::Store* store = nullptr;  // must outlive the catalog, as the next two
     ThreadPool* pool = nullptr;
     arrow::MemoryPool* memory = nullptr;
+    table::FooterCache* footers = nullptr;
     SourceOpener open_source = source::OpenSource;
+    // Places that may be read; empty: all. Checked before a source is touched.
+    std::vector<std::string> allowed{};
   };
   explicit Catalog(Options options);
 
@@ -46,13 +50,17 @@ class Catalog {
  private:
   struct Slot;  // one per (version, options); its mutex is the single flight
 
+  table::DatasetRequest Request(const std::string& uri, const source::Options& options,
+                                Deadline deadline);
+  table::LayoutShelf Shelf();
+  Status CheckAllowed(const std::string& uri) const;
   Result<std::shared_ptr<source::Source>> SourceFor(const std::string& uri,
                                                     const source::Options& options);
   std::shared_ptr<Slot> SlotFor(const Hash128& version, const source::Options& options);
   Result<std::shared_ptr<const Version>> Load(const storage::Chunk& chunk,
                                               const std::string& uri,
                                               std::shared_ptr<source::Source> source);
-  Result<storage::Chunk> Publish(const Hash128& version, const std::string& bytes);
+  Result<storage::Chunk> Publish(const Hash128& key, const std::string& bytes);
 
   Options options_;
   mutable std::mutex mutex_;

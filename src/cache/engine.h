@@ -37,6 +37,7 @@ class Engine {
     size_t fill_threads = 0;                         // 0: one per core, at least 2
     size_t read_threads = 16;                        // source reads in flight
     SourceOpener open_source = source::OpenSource;
+    std::vector<std::string> allowed{};  // as the catalog's
   };
 
   Engine(std::unique_ptr<storage::Store> store, const Options& options);

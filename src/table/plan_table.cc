@@ -45,11 +45,7 @@ Status InspectAll(const std::shared_ptr<source::Source>& source, const Listing& 
     FB_ASSIGN_OR_RETURN((*layouts)[i], Inspect(access, listing.format));
     return Status::OK();
   };
-  if (options.pool != nullptr) {
-    return ParallelFor(*options.pool, listing.objects.size(), inspect);
-  }
-  for (size_t i = 0; i < listing.objects.size(); ++i) FB_RETURN_NOT_OK(inspect(i));
-  return Status::OK();
+  return ForEach(options.pool, listing.objects.size(), inspect);
 }
 
 Result<std::shared_ptr<arrow::Schema>> MergeSchemas(const Listing& listing,
