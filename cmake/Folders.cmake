@@ -9,6 +9,13 @@ function(forebay_folder_if_there name)
 endfunction()
 find_package(CURL REQUIRED)
 forebay_folder_if_there(plan LINK forebay_model nlohmann_json::nlohmann_json)
+if(FOREBAY_TESTS)
+  # Every size takes ten seconds, so it runs beside the rest.
+  set_tests_properties(plan PROPERTIES ENVIRONMENT "GTEST_FILTER=-*Exhaustive*")
+  add_test(NAME plan_exhaustive COMMAND plan_test)
+  set_tests_properties(plan_exhaustive PROPERTIES TIMEOUT 600
+                       ENVIRONMENT "GTEST_FILTER=*Exhaustive*")
+endif()
 forebay_folder_if_there(storage LINK forebay_model)
 if(FOREBAY_TESTS)
   # Starts servers and temp folders for tests; link it with TEST_LINK forebay_test_support.
