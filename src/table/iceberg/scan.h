@@ -29,6 +29,9 @@ class FileFilter {
 
 struct ScanOptions {
   const FileFilter* filter = nullptr;
+  // Data files' column metrics take time and memory: kept only for a filter, or when
+  // asked for. Delete files always have theirs.
+  bool keep_metrics = false;
   ThreadPool* pool = nullptr;  // nullptr: the calling thread alone
   // The whole contents of a file that metadata names. Safety rules are the reader's.
   std::function<Result<std::string>(const std::string& path)> read;
