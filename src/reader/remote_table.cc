@@ -37,7 +37,7 @@ RemoteTable::RemoteTable(std::string uri, OpenOptions options)
 
 Result<std::shared_ptr<RemoteTable>> RemoteTable::Open(const std::string& uri,
                                                        OpenOptions options) {
-  AddSourceEnvironment(uri, &options.source);
+  FB_RETURN_NOT_OK(AddSourceEnvironment(uri, &options.source));
   FB_ASSIGN_OR_RETURN(std::string absolute, AbsoluteUri(uri));
   auto table = std::shared_ptr<RemoteTable>(
       new RemoteTable(std::move(absolute), std::move(options)));

@@ -1,10 +1,14 @@
 #include "reader/source_environment.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <initializer_list>
+#include <string_view>
 #include <utility>
 
 #include "base/uri.h"
+#include "reader/catalog_configuration.h"
 
 namespace forebay::reader {
 namespace {
@@ -26,17 +30,10 @@ void AddFrom(const char* variable, const char* option,
   if (value != nullptr && *value != '\0') options->emplace(option, value);
 }
 
-}  // namespace
-
-void AddSourceEnvironment(const std::string& uri,
-                          std::map<std::string, std::string>* options) {
-  auto parsed = Uri::Parse(uri);
-  if (!parsed.ok()) return;
-  if (parsed->scheme != "s3" && parsed->scheme != "s3a" && parsed->scheme != "oss") {
-    return;
-  }
-  // Keys come as a set: half of one from here and half from there would fit nothing.
-  bool keys_given = options->contains("s3.access-key-id");
+// Keys come as a set: half of one from here and half from there would fit nothing.
+void AddAwsVariables(std::map<std::string, std::string>* options) {
+  bool keys_given =
+      options->contains("s3.access-key-id") || options->contains("client.access-key-id");
   for (const auto& [variable, option] : kAws) {
     bool is_key = std::string_view(option).find("-") != std::string_view::npos;
     if (is_key && keys_given) continue;
@@ -44,7 +41,33 @@ void AddSourceEnvironment(const std::string& uri,
   }
 }
 
+bool IsIn(const std::string& scheme, std::initializer_list<std::string_view> schemes) {
+  return std::ranges::find(schemes, scheme) != schemes.end();
+}
+
+}  // namespace
+
+Status AddSourceEnvironment(const std::string& uri,
+                            std::map<std::string, std::string>* options) {
+  if (IsCatalogUri(uri)) {
+    FB_RETURN_NOT_OK(AddCatalogConfiguration(uri, options));
+    AddAwsVariables(options);  // the table may be in S3
+    return Status::OK();
+  }
+  auto parsed = Uri::Parse(uri);
+  if (!parsed.ok()) return Status::OK();  // said where it is opened
+  bool catalog_named = options->contains("catalog");
+  if (catalog_named) FB_RETURN_NOT_OK(AddCatalogConfiguration(uri, options));
+  bool s3 = IsIn(parsed->scheme, {"s3", "s3a", "oss"});
+  if (s3) AddAwsVariables(options);
+  if (catalog_named || !(s3 || IsIn(parsed->scheme, {"gs", "abfs", "abfss"}))) {
+    return Status::OK();
+  }
+  return AddCatalogConfiguration(uri, options);
+}
+
 Result<std::string> AbsoluteUri(const std::string& uri) {
+  if (IsCatalogUri(uri)) return uri;
   FB_ASSIGN_OR_RETURN(Uri parsed, Uri::Parse(uri));
   if (parsed.scheme == "file") return parsed.ToString();
   return uri;

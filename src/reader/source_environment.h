@@ -1,5 +1,5 @@
 // What the calling process knows about sources and its node does not: credentials in its
-// environment, its working directory.
+// environment, its configuration, its working directory.
 #pragma once
 
 #include <map>
@@ -9,10 +9,12 @@
 
 namespace forebay::reader {
 
-// Adds options from AWS_… variables where the URI's scheme uses them and the caller gave
-// none: the node would otherwise act with the environment of whoever started it.
-void AddSourceEnvironment(const std::string& uri,
-                          std::map<std::string, std::string>* options);
+// Adds options from AWS_… variables and PyIceberg's configuration
+// (reader/catalog_configuration.h) where the URI may lead to places that use them and the
+// caller gave none: the node would otherwise act with the environment of whoever started
+// it.
+Status AddSourceEnvironment(const std::string& uri,
+                            std::map<std::string, std::string>* options);
 // Relative paths become absolute; URIs with a scheme stay as they are.
 Result<std::string> AbsoluteUri(const std::string& uri);
 
