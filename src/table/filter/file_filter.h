@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "table/filter/bound_filter.h"
@@ -34,12 +35,27 @@ class IcebergFileFilter : public iceberg::FileFilter {
     std::map<const Predicate*, std::vector<int64_t>> buckets{};
   };
   using Uses = std::vector<Use>;
+  struct BucketRange {
+    const Use* use = nullptr;
+    int64_t lower = 0;
+    int64_t upper = 0;
+  };
+  // What is known of a file or manifest.
+  struct Evidence {
+    explicit Evidence(size_t column_count) : columns(column_count) {}
+    void Add(const Use& use, const ColumnFacts& facts,
+             const std::optional<iceberg::Value>& lower,
+             const std::optional<iceberg::Value>& upper);
+
+    std::vector<ColumnFacts> columns;  // the filter's
+    std::vector<BucketRange> buckets;
+  };
 
   void AddUses(const iceberg::PartitionSpec& spec);
+  void AddBuckets(const Predicate& predicate, Use* use) const;
   const Uses* FindUses(int32_t spec_id) const;
-  std::vector<ColumnFacts> PartitionFacts(const iceberg::DataFile& file) const;
-  Match JudgeWith(const iceberg::DataFile& file,
-                  const std::vector<ColumnFacts>& facts) const;
+  Evidence PartitionEvidence(const iceberg::DataFile& file) const;
+  Match JudgeWith(const Evidence& evidence) const;
 
   BoundFilter filter_;
   std::map<int32_t, Uses> uses_;  // by spec
