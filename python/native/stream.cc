@@ -24,6 +24,7 @@ Result<reader::BatchOptions> ReaderOptions(const StreamOptions& options,
   FB_ASSIGN_OR_RETURN(out.order.mode, plan::ParseOrderMode(options.shuffle));
   out.order.seed = options.seed;
   out.order.epoch = options.epoch;
+  out.order.window_ranges = options.window_ranges;
   FB_ASSIGN_OR_RETURN(out.shards.remainder, plan::ParseRemainder(options.remainder));
   out.shards.batch_size = options.batch_size;
   out.shards.global_batch_size = options.global_batch_size;
@@ -31,6 +32,7 @@ Result<reader::BatchOptions> ReaderOptions(const StreamOptions& options,
   out.shards.rank = options.rank;
   out.shards.worker_count = options.worker_count;
   out.shards.worker = options.worker;
+  out.shards.start_position = options.start_position;
   return out;
 }
 
@@ -71,8 +73,17 @@ std::shared_ptr<Stream> Stream::Make(const Table& table, const StreamOptions& op
                                       ", which remainder=\"pad\" needs for itself"));
   }
   auto stream = std::shared_ptr<Stream>(new Stream(table, std::move(selection), padded));
-  stream->stream_ = Blocking(stream->remote_.get(), [&] {
-    return reader::BatchStream::Make(stream->remote_, stream->pool_, reader_options);
+  if (options.threads == 0) {
+    stream->stream_ = Blocking(stream->remote_.get(), [&] {
+      return reader::BatchStream::Make(stream->remote_, stream->pool_, reader_options);
+    });
+    return stream;
+  }
+  reader::PrefetchOptions prefetch{.batch = std::move(reader_options),
+                                   .threads = options.threads,
+                                   .ahead = options.ahead};
+  stream->prefetch_ = Blocking(stream->remote_.get(), [&] {
+    return reader::Prefetch::Make(stream->remote_, stream->pool_, prefetch);
   });
   return stream;
 }
@@ -108,11 +119,17 @@ Result<std::optional<reader::Batch>> Stream::NextColumns() {
     return Status::Invalid(
         "another thread is reading these batches: give each thread batches of its own");
   }
-  FB_ASSIGN_OR_RETURN(auto batch, stream_->Next());
+  FB_ASSIGN_OR_RETURN(
+      auto batch, prefetch_ != nullptr ? prefetch_->Next(Interrupted) : stream_->Next());
   if (!batch) return batch;
   batch->columns = selection_.Arrange(std::move(batch->columns));
   if (padded_) FB_RETURN_NOT_OK(AddMask(&*batch));
   return batch;
+}
+
+double Stream::waited() const {
+  if (prefetch_ == nullptr) return 0;
+  return std::chrono::duration<double>(prefetch_->waited()).count();
 }
 
 std::optional<Batch> Stream::Next() {
@@ -149,11 +166,18 @@ void BindStream(nb::module_& m) {
       .def_rw("worker_count", &StreamOptions::worker_count)
       .def_rw("worker", &StreamOptions::worker)
       .def_rw("start_step", &StreamOptions::start_step)
-      .def_rw("writable", &StreamOptions::writable);
+      .def_rw("start_position", &StreamOptions::start_position)
+      .def_rw("window_ranges", &StreamOptions::window_ranges)
+      .def_rw("writable", &StreamOptions::writable)
+      .def_rw("threads", &StreamOptions::threads)
+      .def_rw("ahead", &StreamOptions::ahead);
   nb::class_<Stream>(m, "Stream")
       .def("next", &Stream::Next)
       .def_prop_ro("step_count", &Stream::step_count)
       .def_prop_ro("dropped_rows", &Stream::dropped_rows)
+      .def_prop_ro("rank_step_count", &Stream::rank_step_count)
+      .def("position_after", &Stream::PositionAfter)
+      .def_prop_ro("waited", &Stream::waited)
       .def("arrow_stream", &ArrowStream);
 }
 

@@ -11,6 +11,7 @@
 #include "native/batch.h"
 #include "native/table.h"
 #include "reader/batch_stream.h"
+#include "reader/prefetch.h"
 
 namespace forebay::python {
 
@@ -27,7 +28,11 @@ struct StreamOptions {
   uint64_t worker_count = 1;
   uint64_t worker = 0;
   uint64_t start_step = 0;
+  uint64_t start_position = 0;  // rows of the epoch that all ranks consumed before
+  uint64_t window_ranges = plan::kWindowRangesDefault;
   bool writable = false;
+  uint32_t threads = 0;  // that prefetch; 0: batches are made when they are asked for
+  uint32_t ahead = 4;    // batches that are prefetched
 };
 
 // One thread at a time; a second one gets an error, not a wait.
@@ -36,8 +41,14 @@ class Stream {
   static std::shared_ptr<Stream> Make(const Table& table, const StreamOptions& options);
 
   std::optional<Batch> Next();
-  uint64_t step_count() const { return stream_->step_count(); }
-  uint64_t dropped_rows() const { return stream_->shards().dropped_rows(); }
+  uint64_t step_count() const { return shards().worker_step_count(); }
+  uint64_t dropped_rows() const { return shards().dropped_rows(); }
+  // Steps of the whole rank, from the start position on.
+  uint64_t rank_step_count() const { return shards().step_count(); }
+  // Rows of the epoch consumed once every rank has delivered so many steps.
+  uint64_t PositionAfter(uint64_t steps) const { return shards().PositionAfter(steps); }
+  // Seconds that the last next() waited for a prefetched batch.
+  double waited() const;
   ArrowFields fields() const;
   // Without Python: for consumers of an Arrow stream.
   Result<std::optional<reader::Batch>> NextColumns();
@@ -50,7 +61,12 @@ class Stream {
   std::shared_ptr<reader::BufferPool> pool_;
   Selection selection_;
   bool padded_;
-  std::unique_ptr<reader::BatchStream> stream_;
+  const plan::Shards& shards() const {
+    return prefetch_ != nullptr ? prefetch_->shards() : stream_->shards();
+  }
+
+  std::unique_ptr<reader::BatchStream> stream_;  // or
+  std::unique_ptr<reader::Prefetch> prefetch_;
   std::atomic<pid_t> busy_in_{0};  // a copy of a busy stream in a forked child is not
 };
 

@@ -98,6 +98,9 @@ Result<std::unique_ptr<BatchStream>> BatchStream::Make(
   uint64_t rows = remote->manifest()->row_count();
   options.order.rows = rows;
   options.shards.rows = rows;
+  if (options.order.mode == plan::OrderMode::kWindow) {
+    options.order.layout = plan::RangeLayout::Of(*remote->manifest());
+  }
   FB_ASSIGN_OR_RETURN(plan::Order order, plan::Order::Make(options.order));
   FB_ASSIGN_OR_RETURN(plan::Shards shards, plan::Shards::Make(options.shards));
   auto stream = std::unique_ptr<BatchStream>(new BatchStream(
@@ -167,11 +170,41 @@ Status BatchStream::GatherBlock() {
     FB_RETURN_NOT_OK(Locate(shards_.At(shards_.WorkerStep(next_ + i)), rest));
     rest = rest.subspan(block.row_counts[i]);
   }
-  // Every batch touches most ranges: the first one brings them all.
-  if (next_ == options_.start_step) FB_RETURN_NOT_OK(table_.EnsureAll());
-  FB_RETURN_NOT_OK(table_.Ensure(MissingRanges(table_, addresses_)));
+  plan::StepSlice first = shards_.At(shards_.WorkerStep(next_));
+  plan::StepSlice last = shards_.At(shards_.WorkerStep(next_ + count - 1));
+  FB_RETURN_NOT_OK(BringBlock(first.first, last.first + last.count));
   FB_ASSIGN_OR_RETURN(block.columns, GatherColumns(table_, gatherers_, addresses_));
   block_ = std::move(block);
+  return Status::OK();
+}
+
+Status BatchStream::BringBlock(uint64_t first, uint64_t last) {
+  if (order_.window() != nullptr && last > first) {
+    FB_RETURN_NOT_OK(BringWindows(first, last));
+  } else if (next_ == options_.start_step) {
+    // Every batch touches most ranges: the first one brings them all.
+    FB_RETURN_NOT_OK(table_.EnsureAll());
+  }
+  return table_.Ensure(MissingRanges(table_, addresses_));
+}
+
+// Memory is bounded by the windows at hand: earlier ones are let go, and the node is
+// asked for the one after them.
+Status BatchStream::BringWindows(uint64_t first, uint64_t last) {
+  const plan::WindowOrder& windows = *order_.window();
+  uint64_t from = windows.WindowOf(first % order_.rows());
+  if (from == window_) return Status::OK();
+  window_ = from;
+  uint64_t until = std::max(from, windows.WindowOf(std::min(last, order_.rows()) - 1));
+  std::vector<uint32_t> kept;
+  for (uint64_t w = from; w <= until; ++w) {
+    auto ranges = windows.RangesOf(w);
+    kept.insert(kept.end(), ranges.begin(), ranges.end());
+  }
+  std::ranges::sort(kept);
+  table_.KeepOnly(kept);
+  FB_RETURN_NOT_OK(table_.Ensure(windows.RangesOf(from)));
+  if (until + 1 < windows.window_count()) table_.Want(windows.RangesOf(until + 1));
   return Status::OK();
 }
 

@@ -54,6 +54,9 @@ class BatchStream {
   // The next batch's columns, from a block of several batches gathered together.
   Result<std::vector<Column>> FromBlock();
   Status GatherBlock();
+  // Brings the ranges of a block that reaches from one position to another.
+  Status BringBlock(uint64_t first, uint64_t last);
+  Status BringWindows(uint64_t first, uint64_t last);
   Status Locate(const plan::StepSlice& slice, std::span<RowAddress> out);
   Result<std::vector<Column>> FromRuns(const plan::StepSlice& slice);
   std::vector<Run> RunsOf(const plan::StepSlice& slice) const;
@@ -77,6 +80,7 @@ class BatchStream {
   uint64_t steps_per_block_ = 1;
   Block block_;
   uint32_t wanted_until_ = 0;
+  uint64_t window_ = ~uint64_t{0};  // the first one whose ranges are kept
   std::vector<uint64_t> rows_;
   std::vector<RowAddress> addresses_;
 };

@@ -55,6 +55,10 @@ void ChunkTable::Want(uint32_t first_range, uint32_t range_count) {
   for (uint32_t i = 0; i < range_count; ++i) {
     if (first_range + i < present_.size()) ranges.push_back(first_range + i);
   }
+  Want(ranges);
+}
+
+void ChunkTable::Want(std::span<const uint32_t> ranges) {
   std::vector<model::ChunkRef> refs = RefsOf(ranges);
   if (!refs.empty()) remote_->Want(view_, refs);
 }
@@ -98,6 +102,14 @@ void ChunkTable::DropBefore(uint32_t range) {
     if (ref.range < range) earlier.push_back(ref.range);
   }
   for (uint32_t one : earlier) Drop(one);
+}
+
+void ChunkTable::KeepOnly(std::span<const uint32_t> ranges) {
+  std::vector<uint32_t> others;
+  for (const auto& [ref, chunk] : held_) {
+    if (!std::ranges::binary_search(ranges, ref.range)) others.push_back(ref.range);
+  }
+  for (uint32_t one : others) Drop(one);
 }
 
 std::shared_ptr<const void> ChunkTable::Owner(size_t i, uint32_t range) const {

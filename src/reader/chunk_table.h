@@ -27,12 +27,15 @@ class ChunkTable {
   Status Ensure(std::span<const uint32_t> ranges);
   Status EnsureAll();
   // Tells the node which ranges come next; those at hand are left out.
+  void Want(std::span<const uint32_t> ranges);
   void Want(uint32_t first_range, uint32_t range_count);
 
   // Between batches: lets go of what the node has evicted.
   void DropEvicted();
   // Lets go of all ranges before this one.
   void DropBefore(uint32_t range);
+  // Lets go of all ranges but these, which ascend.
+  void KeepOnly(std::span<const uint32_t> ranges);
 
   // The parts of the i-th projected column by range, and one more: the filler's. Null
   // where a range is not at hand.

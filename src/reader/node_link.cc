@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <fstream>
 
+#include "reader/cancel.h"
+
 namespace forebay::reader {
 namespace {
 
@@ -63,9 +65,11 @@ Result<uint64_t> NodeLink::Send(wire::Message message, const std::vector<int>& f
 }
 
 Result<wire::Packet> NodeLink::ReceivePacket(Deadline deadline) {
-  if (!options_.interrupted) return channel_->Receive(deadline);
+  auto interrupted = [this] {
+    return CancelScope::Cancelled() || (options_.interrupted && options_.interrupted());
+  };
   for (;;) {
-    if (options_.interrupted()) return Status::Cancelled("the wait was interrupted");
+    if (interrupted()) return Status::Cancelled("the wait was interrupted");
     Deadline pause = Deadline::After(std::min(kPatience, deadline.Remaining()));
     auto packet = channel_->Receive(pause);
     bool quiet = !packet.ok() && packet.status().code() == StatusCode::kDeadline;

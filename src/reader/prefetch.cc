@@ -1,0 +1,136 @@
+#include "reader/prefetch.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <thread>
+
+#include "reader/cancel.h"
+
+namespace forebay::reader {
+namespace {
+
+constexpr milliseconds kLookInterval{100};
+
+using Ready = Result<std::optional<Batch>>;
+
+}  // namespace
+
+class Prefetch::Lane {
+ public:
+  Lane(std::unique_ptr<BatchStream> stream, size_t ahead)
+      : stream_(std::move(stream)), ahead_(ahead), thread_([this] { Run(); }) {}
+
+  ~Lane() {
+    {
+      std::lock_guard lock(mutex_);
+      stopping_ = true;
+    }
+    wake_.notify_all();
+    thread_.join();
+  }
+
+  // nullopt where there is nothing after this long.
+  std::optional<Ready> Take(milliseconds patience) {
+    std::unique_lock lock(mutex_);
+    ready_.wait_for(lock, patience, [this] { return !batches_.empty(); });
+    if (batches_.empty()) return std::nullopt;
+    Ready front = std::move(batches_.front());
+    batches_.pop_front();
+    lock.unlock();
+    wake_.notify_one();
+    return front;
+  }
+
+ private:
+  void Run() {
+    CancelScope scope(&stopping_);
+    while (true) {
+      {
+        std::unique_lock lock(mutex_);
+        wake_.wait(lock, [this] { return stopping_ || batches_.size() < ahead_; });
+        if (stopping_) return;
+      }
+      Ready batch = stream_->Next();
+      bool ended = batch.ok() && !batch->has_value();
+      bool failed = !batch.ok();
+      std::unique_lock lock(mutex_);
+      batches_.push_back(std::move(batch));
+      ready_.notify_one();
+      // A failure is told before the same batch is tried again.
+      if (failed) wake_.wait(lock, [this] { return stopping_ || batches_.empty(); });
+      if (ended) return;
+    }
+  }
+
+  std::unique_ptr<BatchStream> stream_;
+  const size_t ahead_;
+  std::mutex mutex_;
+  std::condition_variable ready_;
+  std::condition_variable wake_;
+  std::deque<Ready> batches_;
+  std::atomic<bool> stopping_{false};
+  std::thread thread_;
+};
+
+Prefetch::Prefetch(plan::Shards shards, uint64_t start)
+    : shards_(std::move(shards)), start_(start), next_(start), pid_(::getpid()) {}
+
+Prefetch::~Prefetch() {
+  // The threads are the parent's; joining their copies would never end.
+  if (::getpid() == pid_) return;
+  for (auto& lane : lanes_) static_cast<void>(lane.release());
+}
+
+Result<std::unique_ptr<Prefetch>> Prefetch::Make(
+    const std::shared_ptr<RemoteTable>& remote, const std::shared_ptr<BufferPool>& pool,
+    const PrefetchOptions& options) {
+  plan::ShardOptions shard_options = options.batch.shards;
+  shard_options.rows = remote->manifest()->row_count();
+  FB_ASSIGN_OR_RETURN(plan::Shards shards, plan::Shards::Make(shard_options));
+  uint64_t start = options.batch.start_step;
+  uint64_t left =
+      shards.worker_step_count() - std::min(start, shards.worker_step_count());
+  auto threads = static_cast<uint32_t>(
+      std::clamp<uint64_t>(options.threads, 1, std::max<uint64_t>(left, 1)));
+  auto prefetch = std::unique_ptr<Prefetch>(new Prefetch(std::move(shards), start));
+  size_t ahead = std::max<size_t>((options.ahead + threads - 1) / threads, 1);
+  for (uint32_t i = 0; i < threads; ++i) {
+    // The lane's steps are the worker's start + i, start + i + threads, …
+    BatchOptions batch = options.batch;
+    uint64_t worker_step = start + i;
+    batch.shards.worker += (worker_step % threads) * batch.shards.worker_count;
+    batch.shards.worker_count *= threads;
+    batch.start_step = worker_step / threads;
+    FB_ASSIGN_OR_RETURN(auto stream, BatchStream::Make(remote, pool, std::move(batch)));
+    prefetch->lanes_.push_back(std::make_unique<Lane>(std::move(stream), ahead));
+  }
+  return prefetch;
+}
+
+Result<std::optional<Batch>> Prefetch::Next(const std::function<bool()>& interrupted) {
+  if (::getpid() != pid_) {
+    return Status::Invalid(
+        "these batches are prefetched in the process that this one was forked from: make "
+        "new ones here");
+  }
+  waited_ = {};
+  if (next_ >= step_count()) return std::optional<Batch>();
+  Lane& lane = *lanes_[(next_ - start_) % lanes_.size()];
+  auto start = std::chrono::steady_clock::now();
+  while (true) {
+    std::optional<Ready> ready = lane.Take(kLookInterval);
+    if (!ready && interrupted && interrupted()) {
+      return Status::Cancelled("the wait was interrupted");
+    }
+    if (!ready) continue;
+    waited_ = std::chrono::steady_clock::now() - start;
+    if (ready->ok()) ++next_;
+    return *std::move(ready);
+  }
+}
+
+}  // namespace forebay::reader
