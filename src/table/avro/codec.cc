@@ -93,16 +93,19 @@ Status Codec::Reserve(size_t size, size_t size_max) {
 }
 
 Result<std::string_view> Codec::Stream(std::string_view bytes, size_t size_max) {
+  // One byte of room beyond the limit: a full buffer says that there is more.
+  const size_t room = size_max + 1;
   used_ = 0;
   FB_RETURN_NOT_OK(FromArrow(decompressor_->Reset()));
-  FB_RETURN_NOT_OK(Reserve(std::min(size_max, bytes.size() * 4 + 4096), size_max));
+  FB_RETURN_NOT_OK(Reserve(std::min(room, bytes.size() * 4 + 4096), room));
   while (true) {
-    auto step = decompressor_->Decompress(static_cast<int64_t>(bytes.size()), Data(bytes),
-                                          static_cast<int64_t>(capacity_ - used_),
-                                          buffer_.get() + used_);
+    auto step = decompressor_->Decompress(
+        static_cast<int64_t>(bytes.size()), Data(bytes),
+        static_cast<int64_t>(std::min(capacity_, room) - used_), buffer_.get() + used_);
     if (!step.ok()) return Damaged(step.status().message());
     bytes.remove_prefix(static_cast<size_t>(step->bytes_read));
     used_ += static_cast<size_t>(step->bytes_written);
+    if (used_ > size_max) return Reserve(used_, size_max);
     if (decompressor_->IsFinished()) {
       if (bytes.empty()) break;
       if (step->bytes_read == 0) return Damaged("it does not go on after its end");
@@ -112,11 +115,8 @@ Result<std::string_view> Codec::Stream(std::string_view bytes, size_t size_max) 
       }
       // Another frame or member follows.
       FB_RETURN_NOT_OK(FromArrow(decompressor_->Reset()));
-      continue;
-    }
-    if (used_ == capacity_ || step->need_more_output) {
-      if (capacity_ >= size_max) FB_RETURN_NOT_OK(Reserve(size_max + 1, size_max));
-      FB_RETURN_NOT_OK(Reserve(std::min(size_max, capacity_ * 2), size_max));
+    } else if (used_ == capacity_ || step->need_more_output) {
+      FB_RETURN_NOT_OK(Reserve(std::min(room, capacity_ * 2), room));
     } else if (bytes.empty() || step->bytes_read == 0) {
       return Damaged("it ends too early");
     }

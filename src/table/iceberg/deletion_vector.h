@@ -21,7 +21,8 @@ struct PuffinBlob {
   int64_t offset = 0;
   int64_t length = 0;
   std::string referenced_data_file;
-  int64_t cardinality = -1;  // -1: not said
+  int64_t cardinality = -1;       // -1: not said
+  std::string compression_codec;  // empty: none, as of every deletion vector
 };
 
 // The footer of a whole Puffin file (its payload may be LZ4).

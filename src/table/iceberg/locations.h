@@ -11,8 +11,8 @@
 namespace forebay::table::iceberg {
 
 struct LocationOptions {
-  std::map<std::string, std::string> remap;  // prefix → prefix, the longest match first
-  std::vector<std::string> allowed;          // further prefixes the user trusts
+  std::map<std::string, std::string> remap{};  // prefix → prefix, the longest match first
+  std::vector<std::string> allowed{};          // further prefixes the user trusts
 };
 
 class Locations {
