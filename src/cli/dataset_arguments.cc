@@ -12,15 +12,16 @@ void AddDatasetArguments(CLI::App& app, const char* default_timeout,
                          DatasetArguments* arguments) {
   arguments->timeout = default_timeout;
   app.add_option("URI", arguments->uri,
-                 "a folder, file or glob of Parquet, Arrow or ORC: /data/events, "
-                 "s3://bucket/prefix")
+                 "a folder, file or glob of Parquet, Arrow or ORC, or an Iceberg table: "
+                 "/data/events, s3://bucket/prefix, iceberg+rest://host:8181/db.events")
       ->required();
   app.add_option("-c,--columns", arguments->columns, "only these: a,b,c")
       ->delimiter(',')
       ->option_text("NAMES");
-  app.add_option("--option", arguments->options,
-                 "of the source, for example s3.endpoint=http://host:9000; may be "
-                 "repeated")
+  app.add_option(
+         "-O,--option", arguments->options,
+         "of the source or catalog, for example s3.endpoint=http://host:9000; may "
+         "be repeated")
       ->take_all()
       ->allow_extra_args(false)
       ->option_text("KEY=VALUE");
@@ -33,6 +34,7 @@ void AddDatasetArguments(CLI::App& app, const char* default_timeout,
       ->option_text("PATH");
   app.add_option("--timeout", arguments->timeout, "give up after so long")
       ->option_text(fmt::format("TIME [{}]", default_timeout));
+  AddIcebergArguments(app, &arguments->iceberg);
 }
 
 Result<std::map<std::string, std::string>> ParseOptions(
@@ -55,7 +57,14 @@ Result<std::map<std::string, std::string>> ParseOptions(
 Result<OpenedDataset> OpenDataset(const DatasetArguments& arguments) {
   reader::OpenOptions options{.node = arguments.node, .source = {}};
   FB_ASSIGN_OR_RETURN(options.timeout, ParseDuration(arguments.timeout));
-  FB_ASSIGN_OR_RETURN(options.source, ParseOptions(arguments.options));
+  FB_ASSIGN_OR_RETURN(options.source, IcebergOptions(arguments.iceberg));
+  FB_ASSIGN_OR_RETURN(auto given, ParseOptions(arguments.options));
+  for (auto& [name, value] : given) {
+    if (!options.source.emplace(name, std::move(value)).second) {
+      return Status::Invalid(
+          fmt::format("--option {} is also given by its own name", name));
+    }
+  }
   OpenedDataset opened;
   FB_ASSIGN_OR_RETURN(opened.table,
                       reader::RemoteTable::Open(arguments.uri, std::move(options)));

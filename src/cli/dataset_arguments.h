@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/iceberg_arguments.h"
 #include "reader/remote_table.h"
 
 namespace CLI {
@@ -19,6 +20,7 @@ struct DatasetArguments {
   std::vector<std::string> options;  // "s3.endpoint=http://…"
   reader::NodeOptions node;
   std::string timeout;
+  IcebergArguments iceberg;
 };
 
 struct OpenedDataset {
@@ -29,7 +31,8 @@ struct OpenedDataset {
   const model::Manifest& manifest() const { return *table->manifest(); }
 };
 
-// Adds URI, --columns, --option, --store, --node and --timeout (with that default).
+// Adds URI, --columns, --option, --store, --node, --timeout (with that default) and those
+// of Iceberg.
 void AddDatasetArguments(CLI::App& app, const char* default_timeout,
                          DatasetArguments* arguments);
 // Finds or starts the node. Waits no longer than the timeout.
