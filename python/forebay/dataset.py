@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import datetime
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from . import _arguments, _native
+from . import _arguments, _iceberg, _native
 from .batches import Batches, converter
 from .errors import SourceChanged, WarmupFailed
 from .schema import Schema
@@ -19,26 +20,51 @@ REMAINDERS = ("drop", "pad", "wrap", "keep")
 
 def open(uri: str | os.PathLike[str], *, store: str | None = None,
          columns: Sequence[str] | None = None, options: Mapping[str, Any] | None = None,
-         timeout: float = 600.0, node: str | None = None) -> Dataset:
-    """Opens a table: a folder, file or glob of Parquet, Arrow or ORC files.
+         timeout: float = 600.0, node: str | None = None, snapshot: int | None = None,
+         tag: str | None = None, branch: str | None = None,
+         as_of: str | datetime.datetime | int | float | None = None, filter: str | None = None,
+         remap: Mapping[str, str] | None = None, allow: Iterable[str] | None = None,
+         catalog: str | None = None, warehouse: str | None = None, token: str | None = None,
+         credential: str | None = None) -> Dataset:
+    """Opens a table: a folder, file or glob of Parquet, Arrow or ORC files, or an Iceberg
+    table.
 
-    uri      a path, ``s3://bucket/prefix``, ``http(s)://…``, …
+    uri      a path, ``s3://bucket/prefix``, ``http(s)://…``, …; an Iceberg table's folder or
+             metadata file; ``iceberg+rest://host:8181/db.events``,
+             ``iceberg+sqlite:///path/catalog.db/db.events`` or ``iceberg://name/db.events``
     store    where decoded data is kept, as ``mem:4GiB,ssd:/var/cache/forebay:100GiB``;
              default: FOREBAY_STORE, else a directory in the user's cache home
-    columns  only these, in this order
-    options  of the source: ``{"s3.endpoint": "http://127.0.0.1:9000"}``
+    columns  only these, in this order; those of Iceberg such as ``_row_id`` only so
+    options  of the source and the catalog: ``{"s3.endpoint": "http://127.0.0.1:9000"}``
     timeout  in seconds, of every call that may wait
     node     the socket of the node to use; default: the host's, else a private one that
              is started when needed and leaves when idle
+
+    Of Iceberg tables (docs/iceberg.md):
+
+    snapshot, tag, branch, as_of
+             which state; at most one of them. as_of is a datetime or its ISO 8601 text, in
+             UTC where it names no zone, or milliseconds since 1970 (a float: seconds)
+    filter   only rows for which this holds: ``"day >= '2026-10-01' and label is not null"``
+    remap    for a table that was copied: ``{"s3://old-bucket/": "s3://new-bucket/"}``
+    allow    prefixes below which files may lie besides the table's own bucket
+    catalog, warehouse, token, credential
+             of the catalog; each may also come from PyIceberg's configuration
     """
+    iceberg = {"snapshot": snapshot, "tag": tag, "branch": branch, "as_of": as_of,
+               "filter": filter, "remap": remap, "allow": allow, "catalog": catalog,
+               "warehouse": warehouse, "token": token, "credential": credential}
+    if allow is not None and not isinstance(allow, str):
+        iceberg["allow"] = list(allow)  # read twice: here, and where it is unpickled
     arguments = _native.OpenArguments()
     arguments.uri = os.fspath(uri)
     arguments.store = store or ""
     arguments.socket = node or ""
-    arguments.source = _arguments.source_options(options)
+    arguments.source = {**_arguments.source_options(options), **_iceberg.options(**iceberg)}
     arguments.timeout_ms = _arguments.milliseconds(timeout)
     table = _native.open(arguments)
-    how = {"store": store, "options": options, "timeout": timeout, "node": node}
+    how = {"store": store, "options": options, "timeout": timeout, "node": node,
+           **{name: value for name, value in iceberg.items() if value is not None}}
     return Dataset(table, _arguments.column_names(columns), how)
 
 

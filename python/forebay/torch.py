@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import torch
@@ -26,7 +26,9 @@ class Dataset(torch.utils.data.IterableDataset):
     ``num_workers`` is. Without ``rank`` and ``world_size`` those of torch.distributed
     are taken, else RANK and WORLD_SIZE of the environment, else 0 of 1.
 
-    ``uri`` may also be a dataset that is open already.
+    ``uri`` may also be a dataset that is open already; otherwise ``how`` are arguments of
+    :func:`forebay.open`: ``store``, ``options``, ``timeout``, ``node``, ``snapshot``,
+    ``filter`` and so on.
     """
 
     def __init__(self, uri: str | os.PathLike[str] | _dataset.Dataset,
@@ -34,12 +36,13 @@ class Dataset(torch.utils.data.IterableDataset):
                  seed: int = 0, epoch: int = 0, columns: Sequence[str] | None = None,
                  rank: int | None = None, world_size: int | None = None,
                  remainder: str = "drop", global_batch_size: int | None = None,
-                 start_step: int = 0, fill_null: Any = None,
-                 store: str | None = None, options: Mapping[str, Any] | None = None,
-                 timeout: float = 600.0, node: str | None = None):
+                 start_step: int = 0, fill_null: Any = None, **how: Any):
         super().__init__()
         if not isinstance(uri, _dataset.Dataset):
-            uri = _dataset.open(uri, store=store, options=options, timeout=timeout, node=node)
+            uri = _dataset.open(uri, **how)
+        elif how:
+            raise ValueError(f"the dataset is open already: give {', '.join(how)} to "
+                             "forebay.open")
         self._dataset = uri
         rank, world_size = _place(rank, world_size)
         self._arguments = {
