@@ -189,9 +189,14 @@ arrow::Result<std::unique_ptr<BatchStream>> ParquetFile::Read(const GroupRead& r
                                                           kHoleBytes, kPrefetchBytesMax));
     ARROW_RETURN_NOT_OK(ToArrow(file_->Prefetch(ranges)));
   }
+  auto arrow_properties = ArrowProperties(int96_);
+  if (read.dictionary >= 0) {
+    const auto& field = manifest_.schema_fields.at(read.dictionary);
+    if (field.is_leaf()) arrow_properties.set_read_dictionary(field.column_index, true);
+  }
   ARROW_ASSIGN_OR_RAISE(
       auto file, parquet::arrow::FileReader::Make(access_.memory_pool, std::move(raw),
-                                                  ArrowProperties(int96_)));
+                                                  arrow_properties));
   file->set_batch_size(std::max<int64_t>(read.batch_rows, 1));
   return std::make_unique<ParquetStream>(std::move(file), SplitGroups(read, plan.groups),
                                          std::move(plan.leaves));

@@ -28,9 +28,12 @@ Result<std::unique_ptr<PieceReader>> PieceReader::Open(PieceOptions options) {
 }
 
 Status PieceReader::Init() {
-  auto int96 = options_.by_id ? Int96::kMicroseconds : Int96::kNanoseconds;
-  FB_ASSIGN_OR_RETURN(
-      file_, OpenTableFile(options_.format, options_.access, options_.footers, int96));
+  file_ = options_.file;
+  if (file_ == nullptr) {
+    auto int96 = options_.by_id ? Int96::kMicroseconds : Int96::kNanoseconds;
+    FB_ASSIGN_OR_RETURN(
+        file_, OpenTableFile(options_.format, options_.access, options_.footers, int96));
+  }
   labels_ = file_->schema();
   if (options_.by_id != nullptr) {
     Status status = InitById();

@@ -28,6 +28,7 @@ struct PieceOptions {
   std::shared_ptr<const by_id::TableColumns> by_id;  // nullptr: columns by name
   std::string_view context;                          // of the object; gone after Open
   int64_t batch_rows = 0;
+  std::shared_ptr<TableFile> file;  // when it is open already
 };
 
 class PieceReader {
@@ -64,7 +65,7 @@ class PieceReader {
   uint64_t rows_left() const { return options_.piece.row_count - rows_done_; }
 
   PieceOptions options_;
-  std::unique_ptr<TableFile> file_;
+  std::shared_ptr<TableFile> file_;
   std::unique_ptr<BatchStream> stream_;
   std::shared_ptr<arrow::Schema> labels_;  // of the file, named as the chunk's columns
   by_id::FileContext context_;

@@ -42,6 +42,7 @@ struct GroupRead {
   uint32_t group_count = 0;
   std::vector<int> fields;
   int64_t batch_rows = 0;  // wished for; a format may deliver more or less at a time
+  int dictionary = -1;     // a field of strings that may come as a dictionary
 };
 
 class BatchStream {

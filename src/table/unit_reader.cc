@@ -125,7 +125,8 @@ Status PieceByPiece::OpenPiece(const model::PieceRecord& piece) {
                                   .object = options_.manifest->object(piece.object),
                                   .memory_pool = options_.decode.memory_pool,
                                   .pool = options_.decode.pool,
-                                  .deadline = options_.decode.deadline},
+                                  .deadline = options_.decode.deadline,
+                                  .read_ns = options_.decode.read_ns},
                        .footers = options_.decode.footers,
                        .format = options_.manifest->objects()[piece.object].format,
                        .piece = piece,
@@ -133,7 +134,8 @@ Status PieceByPiece::OpenPiece(const model::PieceRecord& piece) {
                        .partitions = &partitions_,
                        .by_id = by_id_,
                        .context = options_.manifest->context(piece.object),
-                       .batch_rows = batch_rows};
+                       .batch_rows = batch_rows,
+                       .file = nullptr};
   FB_ASSIGN_OR_RETURN(piece_, PieceReader::Open(std::move(options)));
   return Status::OK();
 }

@@ -23,12 +23,14 @@ namespace forebay::table {
 class FooterCache;
 namespace filter {
 class BoundFilter;
-}
+class IcebergFileFilter;
+}  // namespace filter
 }  // namespace forebay::table
 
 namespace forebay::table::live {
 
 class Deletes;
+class FileResolver;
 
 struct LiveOptions {
   std::shared_ptr<source::Source> source;
@@ -68,11 +70,14 @@ class LiveRowsResolver {
   Result<model::LiveRows> Of(size_t data_file, const FileRef& file) const;
 
  private:
+  friend class FileResolver;
   explicit LiveRowsResolver(LiveOptions options);
+  bool FilterTouches(size_t data_file) const;
 
   LiveOptions options_;
   const iceberg::Scan* scan_ = nullptr;
   std::unique_ptr<Deletes> deletes_;
+  std::unique_ptr<filter::IcebergFileFilter> files_;
 };
 
 }  // namespace forebay::table::live
