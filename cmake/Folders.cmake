@@ -49,7 +49,9 @@ forebay_folder_if_there(table ARROW LINK forebay_model forebay_source forebay_ta
 forebay_folder_if_there(table/live ARROW LINK forebay_table forebay_table_filter)
 forebay_folder_if_there(table/dataset ARROW LINK forebay_table_live forebay_table_catalog)
 forebay_folder_if_there(wire LINK forebay_model)
-forebay_folder_if_there(reader LINK forebay_model forebay_plan forebay_wire)
+forebay_folder_if_there(reader/environment LINK forebay_model)
+forebay_folder_if_there(reader LINK forebay_model forebay_plan forebay_wire
+                        forebay_reader_environment)
 forebay_folder_if_there(cache ARROW LINK forebay_storage forebay_source forebay_table_dataset forebay_plan)
 forebay_folder_if_there(node ARROW LINK forebay_cache forebay_wire nlohmann_json::nlohmann_json)
 forebay_folder_if_there(cli LINK forebay_reader forebay_storage nlohmann_json::nlohmann_json)

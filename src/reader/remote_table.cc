@@ -7,7 +7,7 @@
 #include <new>
 #include <thread>
 
-#include "reader/source_environment.h"
+#include "reader/environment/source_environment.h"
 
 namespace forebay::reader {
 namespace {

@@ -1,4 +1,4 @@
-#include "reader/catalog_configuration.h"
+#include "reader/environment/catalog_configuration.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "reader/source_environment.h"
+#include "reader/environment/source_environment.h"
 
 namespace forebay::reader {
 namespace {

@@ -10,7 +10,7 @@
 namespace forebay::reader {
 
 // Adds options from AWS_… variables and PyIceberg's configuration
-// (reader/catalog_configuration.h) where the URI may lead to places that use them and the
+// (catalog_configuration.h) where the URI may lead to places that use them and the
 // caller gave none: the node would otherwise act with the environment of whoever started
 // it.
 Status AddSourceEnvironment(const std::string& uri,

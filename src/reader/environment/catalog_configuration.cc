@@ -1,4 +1,4 @@
-#include "reader/catalog_configuration.h"
+#include "reader/environment/catalog_configuration.h"
 
 #include <unistd.h>
 
@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "model/source_options.h"
-#include "reader/plain_yaml.h"
+#include "reader/environment/plain_yaml.h"
 
 namespace forebay::reader {
 namespace {

@@ -1,4 +1,4 @@
-#include "reader/source_environment.h"
+#include "reader/environment/source_environment.h"
 
 #include <algorithm>
 #include <array>
@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "base/uri.h"
-#include "reader/catalog_configuration.h"
+#include "reader/environment/catalog_configuration.h"
 
 namespace forebay::reader {
 namespace {

@@ -1,4 +1,4 @@
-#include "reader/plain_yaml.h"
+#include "reader/environment/plain_yaml.h"
 
 #include <gtest/gtest.h>
 
