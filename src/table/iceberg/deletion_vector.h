@@ -17,12 +17,12 @@ Result<std::vector<uint64_t>> DecodeDeletionVector(std::string_view blob,
                                                    uint64_t row_count);
 
 struct PuffinBlob {
-  std::string type;
+  std::string type{};
   int64_t offset = 0;
   int64_t length = 0;
-  std::string referenced_data_file;
-  int64_t cardinality = -1;       // -1: not said
-  std::string compression_codec;  // empty: none, as of every deletion vector
+  std::string referenced_data_file{};
+  int64_t cardinality = -1;         // -1: not said
+  std::string compression_codec{};  // empty: none, as of every deletion vector
 };
 
 // The footer of a whole Puffin file (its payload may be LZ4).

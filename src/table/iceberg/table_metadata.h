@@ -18,25 +18,25 @@ namespace forebay::table::iceberg {
 struct PartitionField {
   int32_t source_id = 0;
   int32_t field_id = 0;
-  std::string name;
-  Transform transform;
+  std::string name{};
+  Transform transform{};
 };
 
 struct PartitionSpec {
   int32_t id = 0;
-  std::vector<PartitionField> fields;
+  std::vector<PartitionField> fields{};
 };
 
 struct Snapshot {
   int64_t id = 0;
-  std::optional<int64_t> parent_id;
+  std::optional<int64_t> parent_id{};
   int64_t sequence_number = 0;  // 0 in version 1
   int64_t timestamp_ms = 0;
-  std::string manifest_list;  // empty: `manifests` lists them (version 1)
-  std::vector<std::string> manifests;
-  std::optional<int32_t> schema_id;
-  std::optional<int64_t> first_row_id;         // version 3
-  std::map<std::string, std::string> summary;  // "total-records", …
+  std::string manifest_list{};  // empty: `manifests` lists them (version 1)
+  std::vector<std::string> manifests{};
+  std::optional<int32_t> schema_id{};
+  std::optional<int64_t> first_row_id{};         // version 3
+  std::map<std::string, std::string> summary{};  // "total-records", …
 };
 
 struct SnapshotRef {
@@ -46,16 +46,16 @@ struct SnapshotRef {
 
 struct TableMetadata {
   int32_t format_version = 0;
-  std::string uuid;
-  std::string location;
+  std::string uuid{};
+  std::string location{};
   int32_t current_schema_id = 0;
-  std::vector<Schema> schemas;
-  std::vector<PartitionSpec> specs;
-  std::optional<int64_t> current_snapshot_id;
-  std::vector<Snapshot> snapshots;
-  std::vector<std::pair<int64_t, int64_t>> snapshot_log;  // (timestamp in ms, snapshot)
-  std::map<std::string, SnapshotRef> refs;
-  std::map<std::string, std::string> properties;
+  std::vector<Schema> schemas{};
+  std::vector<PartitionSpec> specs{};
+  std::optional<int64_t> current_snapshot_id{};
+  std::vector<Snapshot> snapshots{};
+  std::vector<std::pair<int64_t, int64_t>> snapshot_log{};  // (timestamp in ms, snapshot)
+  std::map<std::string, SnapshotRef> refs{};
+  std::map<std::string, std::string> properties{};
 
   const Schema* FindSchema(int32_t id) const;
   const PartitionSpec* FindSpec(int32_t id) const;
@@ -72,10 +72,10 @@ Result<TableMetadata> ParseTableMetadata(std::string_view bytes);
 
 // Which state of the table to read; at most one is set.
 struct SnapshotChoice {
-  std::optional<int64_t> snapshot;
-  std::string tag;
-  std::string branch;
-  std::optional<int64_t> as_of_ms;
+  std::optional<int64_t> snapshot{};
+  std::string tag{};
+  std::string branch{};
+  std::optional<int64_t> as_of_ms{};
 };
 
 struct TableState {

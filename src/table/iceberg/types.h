@@ -54,17 +54,17 @@ struct Type {
 
 struct Field {
   int32_t id = -1;
-  std::string name;  // "element", "key", "value" inside lists and maps
+  std::string name{};  // "element", "key", "value" inside lists and maps
   bool required = false;
-  Type type;
-  std::optional<std::string> initial_default;  // the JSON text of the single value
+  Type type{};
+  std::optional<std::string> initial_default{};  // the JSON text of the single value
 
   friend bool operator==(const Field&, const Field&) = default;
 };
 
 struct Schema {
   int32_t id = 0;
-  std::vector<Field> fields;
+  std::vector<Field> fields{};
 
   // At any depth.
   const Field* FindById(int32_t field_id) const;
