@@ -10,6 +10,7 @@ constexpr Verb kVerbs[] = {
     {"store", "List, verify or clean a store directory", DeclareStore},
     {"node", "Run a node in the foreground", DeclareNode},
     {"bench", "Measure warm reads of a table against plain memory copies", DeclareBench},
+    {"order", "Show which row comes when, or how random that is", DeclareOrder},
     {"version", "Show the version", DeclareVersion},
 };
 

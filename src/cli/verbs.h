@@ -16,6 +16,7 @@ Run DeclareStatus(CLI::App& app);
 Run DeclareStore(CLI::App& app);
 Run DeclareNode(CLI::App& app);
 Run DeclareBench(CLI::App& app);
+Run DeclareOrder(CLI::App& app);
 Run DeclareVersion(CLI::App& app);
 
 }  // namespace forebay::cli

@@ -1,6 +1,6 @@
 // How random the window order is, and that seeds and epochs of all orders are unrelated.
-// As in quality_test.cc, thresholds are such that chance passes but for one time in a
-// million.
+// As in permutation_quality_test.cc, thresholds are such that chance passes but for one
+// time in a million.
 #include <gtest/gtest.h>
 
 #include <cmath>

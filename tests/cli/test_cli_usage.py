@@ -9,7 +9,7 @@ import pytest
 
 from programs import BIN
 
-VERBS = "inspect, warmup, status, store, node, bench, version"
+VERBS = "inspect, warmup, status, store, node, bench, order, version"
 
 WRONG = [
     ("", 2, f"a verb is missing; the verbs of forebay are {VERBS}; see forebay --help"),
@@ -30,6 +30,12 @@ WRONG = [
      "connect to the node at /no/such.sock: No such file or directory"),
     ("bench t --batch-size 0", 2, "--batch-size: Value 0 not in range 1 to 4294967296; "
                                   "see forebay bench --help"),
+    ("order", 2, "give the URI of a table, or --rows for one that is made up"),
+    ("order t --rows 5", 2, "a URI and --rows are given: give only one of them"),
+    ("order --rows 5 --order frob", 2, "There is no order \"frob\": use \"sequential\", "
+                                       "\"window\" or \"global\"."),
+    ("order --rows 0", 2, "--rows: Value 0 not in range 1 to 281474976710656; "
+                          "see forebay order --help"),
     ("store ls /no/such", 3, "/no/such is not a Forebay store; name the directory of one"),
     ("store verify /no/such", 3, "/no/such is not a Forebay store; name the directory of one"),
     ("store gc /no/such", 3, "/no/such is not a Forebay store; name the directory of one"),
@@ -45,7 +51,7 @@ def test_what_is_wrong_is_said_in_one_sentence(cli, command, code, sentence):
 
 
 @pytest.mark.parametrize("command", ["", "inspect", "warmup", "status", "store", "store ls",
-                                     "store verify", "store gc", "node", "bench", "version"])
+                                     "store verify", "store gc", "node", "bench", "order", "version"])
 def test_help_goes_to_stdout(cli, command):
     done = cli.run(*command.split(), "--help")
     assert (done.returncode, done.stderr) == (0, "")
