@@ -29,6 +29,8 @@ class Interleave {
   // Slots of each source in a period; they add up to it.
   const std::vector<uint64_t>& shares() const { return shares_; }
 
+  // The source of each slot of a period.
+  std::span<const uint16_t> pattern() const { return pattern_; }
   uint32_t SourceAt(uint64_t slot) const { return pattern_[slot % period()]; }
   // How many of the slots before `slot` come from each source.
   std::vector<uint64_t> CountsAt(uint64_t slot) const;
@@ -42,8 +44,8 @@ class Interleave {
   void MakeMarks();
 
   std::vector<uint64_t> shares_;
-  std::vector<uint16_t> pattern_;  // the source of each slot of a period
-  std::vector<uint32_t> marks_;    // counts of all sources before every stride_-th slot
+  std::vector<uint16_t> pattern_;
+  std::vector<uint32_t> marks_;  // counts of all sources before every stride_-th slot
   uint64_t stride_ = 0;
 };
 

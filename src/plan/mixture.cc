@@ -96,14 +96,31 @@ void Mixture::SlotsAt(uint64_t first, std::span<MixtureSlot> out) const {
   while (!out.empty()) {
     const Era& era = EraOf(first);
     uint64_t end = &era == &eras_.back() ? UINT64_MAX : (&era + 1)->from_slot;
-    std::vector<uint64_t> taken = TakenIn(era, first);
     auto part = out.first(std::min<uint64_t>(out.size(), end - first));
-    for (MixtureSlot& slot : part) {
-      uint32_t source = era.interleave->SourceAt(first++ - era.from_slot);
-      uint64_t row = taken[source]++, rows = options_.rows[source];
-      slot = {source, row / rows, row % rows};
-    }
+    FillFrom(era, first, part);
+    first += part.size();
     out = out.subspan(part.size());
+  }
+}
+
+// Divides once per source, and then only counts.
+void Mixture::FillFrom(const Era& era, uint64_t first, std::span<MixtureSlot> out) const {
+  std::vector<uint64_t> taken = TakenIn(era, first);
+  std::vector<MixtureSlot> next(taken.size());
+  for (uint32_t i = 0; i < next.size(); ++i) {
+    uint64_t rows = std::max<uint64_t>(1, options_.rows[i]);
+    next[i] = {i, taken[i] / rows, taken[i] % rows};
+  }
+  std::span<const uint16_t> pattern = era.interleave->pattern();
+  uint64_t at = (first - era.from_slot) % pattern.size();
+  for (MixtureSlot& slot : out) {
+    MixtureSlot& source = next[pattern[at]];
+    slot = source;
+    if (++source.position == options_.rows[source.source]) {
+      source.position = 0;
+      ++source.epoch;
+    }
+    if (++at == pattern.size()) at = 0;
   }
 }
 

@@ -77,6 +77,8 @@ class Mixture {
   Status AddEras();
   const Era& EraOf(uint64_t slot) const;
   static std::vector<uint64_t> TakenIn(const Era& era, uint64_t slot);
+  // Slots of one era.
+  void FillFrom(const Era& era, uint64_t first, std::span<MixtureSlot> out) const;
   // The first slot before which a source has given all rows of an epoch.
   uint64_t ExhaustedAt(uint32_t source) const;
   std::optional<uint64_t> FindEnd() const;
