@@ -8,7 +8,8 @@
 #include <sstream>
 #include <string>
 
-#include "../../../tests/fuzz/filter_fuzz.cc"
+// tests/fuzz/filter_fuzz.cc is part of this program.
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
 
 namespace forebay::table::filter {
 namespace {
@@ -84,7 +85,10 @@ TEST(Parse, ErrorsPointAtThePlace) {
 }
 
 TEST(Parse, ShowsOnlyThePartOfALongTextAroundThePlace) {
-  std::string text = std::string(3000, ' ') + "x > > 5" + std::string(3000, ' ');
+  const std::string blanks(3000, ' ');
+  std::string text = blanks;
+  text += "x > > 5";
+  text += blanks;
   auto parsed = Filter::Parse(text);
   ASSERT_FALSE(parsed.ok());
   EXPECT_LT(parsed.status().message().size(), 300u);

@@ -41,98 +41,84 @@ inline std::vector<Value> Ints(std::initializer_list<int64_t> values) {
   return {values.begin(), values.end()};
 }
 
-inline std::vector<TestColumn> TestColumns() {
+inline std::vector<TestColumn> NumberColumns() {
   double inf = std::numeric_limits<double>::infinity();
   double nan = std::nan("");
-  std::vector<Value> floats{nan, inf, -inf, 0.0, -0.0, 1.5, -2.25, 1e10};
   int64_t min32 = std::numeric_limits<int32_t>::min();
   int64_t max32 = std::numeric_limits<int32_t>::max();
   int64_t min64 = std::numeric_limits<int64_t>::min();
   int64_t max64 = std::numeric_limits<int64_t>::max();
-  int64_t hour = 3'600'000'000;
-  std::vector<Value> times{0L,
-                           -1L,
-                           1L,
-                           5 * hour,
-                           -5 * hour - 7,
-                           40 * 24 * hour,
-                           -400 * 24 * hour,
-                           20'000 * 24 * hour + 123'456};
-  std::vector<Value> texts{Value(""),
-                           Value("a"),
-                           Value("ab"),
-                           Value("abc"),
-                           Value("abd"),
-                           Value("b"),
-                           Value("\xc3\xa9t\xc3\xa9"),
-                           Value("\xf0\x9f\x98\x80!"),
-                           Value("it's")};
-  std::vector<Value> bytes{Value(""),   Value("\xff"), Value("\xff\xff"),
-                           Value("ab"), Value("abc"),  Value(std::string("\0x", 2)),
-                           Value("b")};
-  std::vector<Value> fours{Value("abcd"), Value("\xff\xff\xff\xff"), Value("abce"),
-                           Value("zzzz")};
-  std::vector<Value> uuids{Value(std::string(16, '\0')), Value(std::string(16, '\xff')),
-                           Value("0123456789abcdef")};
+  Type integer{.id = TypeId::kInt};
+  Type decimal{.id = TypeId::kDecimal, .precision = 9, .scale = 2};
+  std::vector<Value> ints = Ints({0, 1, -1, 7, 10, -10, min32, max32});
+  std::vector<Value> longs = Ints({0, 1, -1, 99, min32 - 1, min64, max64});
+  std::vector<Value> floats{nan, inf, -inf, 0.0, -0.0, 1.5, -2.25, 1e10};
+  std::vector<Value> decimals;
+  for (int i : {0, 1, -150, 150, 999'999'999}) decimals.emplace_back(Int128{i});
   return {
-      {1,
-       "i",
-       {.id = TypeId::kInt},
-       Ints({0, 1, -1, 7, 10, -10, min32, max32}),
-       arrow::int32()},
-      {2,
-       "l",
-       {.id = TypeId::kLong},
-       Ints({0, 1, -1, 99, min32 - 1, min64, max64}),
-       arrow::int64()},
+      {1, "i", integer, ints, arrow::int32()},
+      {2, "l", {.id = TypeId::kLong}, longs, arrow::int64()},
       {3, "f", {.id = TypeId::kFloat}, floats, arrow::float32()},
       {4, "d", {.id = TypeId::kDouble}, floats, arrow::float64()},
-      {5,
-       "dec",
-       {.id = TypeId::kDecimal, .precision = 9, .scale = 2},
-       {Int128{0}, Int128{1}, Int128{-150}, Int128{150}, Int128{999999999}},
-       arrow::decimal128(9, 2)},
-      {6,
-       "day",
-       {.id = TypeId::kDate},
-       Ints({0, -1, 1, 31, -400, 20000, 20001}),
-       arrow::date32()},
-      {7,
-       "\"time\"",
-       {.id = TypeId::kTime},
-       Ints({0, 1, hour, 23 * hour + 999'999}),
-       arrow::time64(arrow::TimeUnit::MICRO)},
-      {8,
-       "ts",
-       {.id = TypeId::kTimestamp},
-       times,
-       arrow::timestamp(arrow::TimeUnit::MICRO)},
+      {5, "dec", decimal, decimals, arrow::decimal128(9, 2)},
+      {91, "info.n", integer, Ints({0, 1, 2, -5}), arrow::int32(), true},
+  };
+}
+
+inline std::vector<TestColumn> TimeColumns() {
+  int64_t hour = 3'600'000'000;
+  std::vector<Value> days = Ints({0, -1, 1, 31, -400, 20000, 20001});
+  std::vector<Value> times = Ints({0, 1, hour, 23 * hour + 999'999});
+  std::vector<Value> moments = Ints({0, -1, 1, 5 * hour, -5 * hour - 7, 40 * 24 * hour,
+                                     -400 * 24 * hour, 20'000 * 24 * hour + 123'456});
+  auto micros = arrow::TimeUnit::MICRO;
+  auto nanos = arrow::TimeUnit::NANO;
+  return {
+      {6, "day", {.id = TypeId::kDate}, days, arrow::date32()},
+      {7, "\"time\"", {.id = TypeId::kTime}, times, arrow::time64(micros)},
+      {8, "ts", {.id = TypeId::kTimestamp}, moments, arrow::timestamp(micros)},
       {9,
        "`ts tz`",
        {.id = TypeId::kTimestampTz},
-       times,
-       arrow::timestamp(arrow::TimeUnit::MICRO, "UTC")},
-      {10,
-       "ns",
-       {.id = TypeId::kTimestampNs},
-       times,
-       arrow::timestamp(arrow::TimeUnit::NANO)},
+       moments,
+       arrow::timestamp(micros, "UTC")},
+      {10, "ns", {.id = TypeId::kTimestampNs}, moments, arrow::timestamp(nanos)},
+  };
+}
+
+inline std::vector<TestColumn> TextColumns() {
+  std::vector<Value> texts;
+  for (const char* text : {"", "a", "ab", "abc", "abd", "b", "\xc3\xa9t\xc3\xa9",
+                           "\xf0\x9f\x98\x80!", "it's"}) {
+    texts.emplace_back(std::string(text));
+  }
+  std::vector<Value> bytes{Value(std::string("\0x", 2))};
+  for (const char* text : {"", "\xff", "\xff\xff", "ab", "abc", "b"}) {
+    bytes.emplace_back(std::string(text));
+  }
+  std::vector<Value> fours;
+  for (const char* text : {"abcd", "\xff\xff\xff\xff", "abce", "zzzz"}) {
+    fours.emplace_back(std::string(text));
+  }
+  std::vector<Value> uuids;
+  for (char c : {'\0', 'a', '\xff'}) uuids.emplace_back(std::string(16, c));
+  std::vector<Value> flags{Value(true), Value(false)};
+  Type fixed{.id = TypeId::kFixed, .length = 4};
+  return {
       {11, "s", {.id = TypeId::kString}, texts, arrow::utf8()},
       {12, "bin", {.id = TypeId::kBinary}, bytes, arrow::binary()},
-      {13,
-       "fix",
-       {.id = TypeId::kFixed, .length = 4},
-       fours,
-       arrow::fixed_size_binary(4)},
+      {13, "fix", fixed, fours, arrow::fixed_size_binary(4)},
       {14, "u", {.id = TypeId::kUuid}, uuids, arrow::fixed_size_binary(16)},
-      {15,
-       "flag",
-       {.id = TypeId::kBoolean},
-       {Value(true), Value(false)},
-       arrow::boolean()},
-      {91, "info.n", {.id = TypeId::kInt}, Ints({0, 1, 2, -5}), arrow::int32(), true},
+      {15, "flag", {.id = TypeId::kBoolean}, flags, arrow::boolean()},
       {92, "info.\"the name\"", {.id = TypeId::kString}, texts, arrow::utf8(), true},
   };
+}
+
+inline std::vector<TestColumn> TestColumns() {
+  std::vector<TestColumn> columns = NumberColumns();
+  for (const TestColumn& column : TimeColumns()) columns.push_back(column);
+  for (const TestColumn& column : TextColumns()) columns.push_back(column);
+  return columns;
 }
 
 inline std::string PlainName(const TestColumn& column) {
