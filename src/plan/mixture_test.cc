@@ -105,6 +105,20 @@ TEST(Interleave, FindsSlotsFarAway) {
   }
 }
 
+// Saved cursors depend on these values. A failure here means their format changed.
+TEST(Interleave, KeepsItsValuesBetweenReleases) {
+  auto period = [](const Weights& weights) {
+    Interleave interleave = Interleave::Make(weights).ValueOrDie();
+    std::string out;
+    for (uint16_t source : interleave.pattern()) out += static_cast<char>('a' + source);
+    return out;
+  };
+  EXPECT_EQ(period({0.7, 0.3}), "aabaabaaab");
+  EXPECT_EQ(period({1, 1, 1}), "abc");
+  EXPECT_EQ(period({5, 3, 2, 1}), "abacababacd");
+  EXPECT_EQ(period({0, 1, 2}), "cbc");
+}
+
 TEST(Interleave, RefusesWhatAreNoWeights) {
   EXPECT_EQ(Interleave::Make(Weights{0, 0}).status().message(),
             "All weights are 0: give at least one source a weight.");
