@@ -141,6 +141,50 @@ TEST(LookAhead, NamesTheNextRangesInTheOrderTheyAreNeeded) {
   }
 }
 
+// A store that asks LookAhead what to let go of.
+class Store {
+ public:
+  explicit Store(size_t capacity) : capacity_(capacity) {}
+
+  // True when the range was at hand.
+  bool Bring(uint32_t range, uint64_t position, const LookAhead& look_ahead) {
+    if (held_.contains(range)) return true;
+    if (held_.size() == capacity_) {
+      auto needed = [&](uint32_t held) {
+        return look_ahead.NeededFrom(held, position).value_or(UINT64_MAX);
+      };
+      held_.erase(std::ranges::max(held_, {}, needed));
+    }
+    held_.insert(range);
+    return false;
+  }
+
+ private:
+  size_t capacity_;
+  std::set<uint32_t> held_;
+};
+
+// Half of the ranges fit. Least-recent use would hit nothing in sequential epochs.
+TEST(LookAhead, TellsAStoreOfHalfTheTableWhatToKeep) {
+  constexpr uint32_t kRanges = 300, kHalf = kRanges / 2;
+  for (OrderMode mode : {OrderMode::kSequential, OrderMode::kWindow}) {
+    Epochs table(mode, std::vector<uint64_t>(kRanges, 10));
+    Store store(kHalf);
+    uint64_t hits = 0, later_epochs = 4;
+    for (uint64_t epoch = 0; epoch <= later_epochs; ++epoch) {
+      LookAhead look_ahead({.order = table.MakeOrder(mode, epoch),
+                            .next = table.MakeOrder(mode, epoch + 1),
+                            .layout = table.layout});
+      for (uint32_t range : look_ahead.NextRanges(0, kRanges)) {
+        uint64_t position = *look_ahead.NeededFrom(range, 0);
+        hits += store.Bring(range, position, look_ahead) && epoch > 0 ? 1 : 0;
+      }
+    }
+    double rate = static_cast<double>(hits) / static_cast<double>(later_epochs * kRanges);
+    EXPECT_GE(rate, 0.98 * kHalf / kRanges) << OrderModeName(mode);
+  }
+}
+
 TEST(LookAhead, WithoutANextEpochLooksNoFartherThanTheEnd) {
   auto layout = RangeLayout::Of(kCounts);
   Order order = Order::Make({.rows = layout->rows()}).ValueOrDie();
