@@ -9,8 +9,7 @@ int64_t Decoder::LongSlow() {
   for (int shift = 0; shift < 64; shift += 7) {
     if (next_ == end_) return Fail(), 0;
     auto byte = static_cast<uint8_t>(*next_++);
-    // The tenth byte has one bit left.
-    if (shift == 63 && byte > 1) return Fail(), 0;
+    // The tenth byte has one bit left; what else it holds is dropped, as others do.
     value |= static_cast<uint64_t>(byte & 0x7f) << shift;
     if (byte < 0x80) {
       return static_cast<int64_t>(value >> 1) ^ -static_cast<int64_t>(value & 1);

@@ -83,6 +83,7 @@ Result<EntryReader> EntryReader::Make(const avro::Schema& schema,
                                       const PartitionSpec& spec) {
   EntryReader reader;
   reader.spec_id_ = spec.id;
+  reader.spec_field_count_ = spec.fields.size();
   reader.maps_.resize(kMapSlotCount);
   FB_ASSIGN_OR_RETURN(reader.entry_steps_, Project(schema, kEntryFields));
   for (const Step& step : reader.entry_steps_) {
@@ -130,6 +131,7 @@ void EntryReader::ReadFile(avro::Decoder& decoder, const Options& options,
                            ManifestEntry* entry) const {
   DataFile& file = entry->file;
   file.spec_id = spec_id_;
+  file.partition.resize(spec_field_count_);
   bool keep_metrics = options.keep_metrics;
   for (const Step& step : file_steps_) {
     bool metrics = step.slot >= 0 && step.slot < kMapSlotCount;
@@ -206,6 +208,7 @@ void EntryReader::ReadMap(avro::Decoder& decoder, int slot, ById<T>* map) const 
   while (int64_t count = decoder.ItemCount(item.item_bytes_min)) {
     map->reserve(map->size() + static_cast<size_t>(count));
     for (int64_t i = 0; i < count && decoder.ok(); ++i) {
+      if (!decoder.Present(item.item_null_branch)) continue;
       std::pair<int32_t, T> pair;
       bool has_value = false;
       for (const Step& step : item.steps) {

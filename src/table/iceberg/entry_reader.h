@@ -59,6 +59,7 @@ class EntryReader {
   std::vector<MapSteps> maps_;  // by slot; empty for slots that are no maps
   PartitionReader partitions_;
   int32_t spec_id_ = 0;
+  size_t spec_field_count_ = 0;
   bool has_sequence_numbers_ = false;
 };
 

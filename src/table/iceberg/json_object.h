@@ -54,6 +54,20 @@ class JsonObject {
     if (!fits) return Wrong(key, "an integer");
     return std::optional(value->get<int64_t>());
   }
+  // A snapshot's id; writers with unsigned ids exist, and only equality matters.
+  Result<std::optional<int64_t>> OptionalId(const char* key) const {
+    const Json* value = Find(key);
+    if (value == nullptr) return std::optional<int64_t>();
+    if (!value->is_number_integer()) return Wrong(key, "an integer");
+    return std::optional(value->is_number_unsigned()
+                             ? static_cast<int64_t>(value->get<uint64_t>())
+                             : value->get<int64_t>());
+  }
+  Result<int64_t> Id(const char* key) const {
+    FB_ASSIGN_OR_RETURN(auto value, OptionalId(key));
+    if (!value) return Missing(key);
+    return *value;
+  }
   Result<int32_t> Int(const char* key) const {
     FB_ASSIGN_OR_RETURN(int64_t value, Long(key));
     if (value != static_cast<int32_t>(value)) return Wrong(key, "a 32-bit integer");

@@ -55,8 +55,7 @@ class Contents {
  public:
   Contents(const ManifestRequest& request, bool has_sequence_numbers)
       : request_(request),
-        has_sequence_numbers_(has_sequence_numbers &&
-                              request.metadata->format_version > 1),
+        has_sequence_numbers_(has_sequence_numbers),
         next_row_id_(request.manifest->first_row_id) {}
 
   Status Add(ManifestEntry&& entry) {
@@ -85,12 +84,14 @@ class Contents {
  private:
   Status InheritSequenceNumber(ManifestEntry* entry) const {
     int64_t inherited = request_.manifest->sequence_number;
-    if (!has_sequence_numbers_) {
+    if (request_.metadata->format_version == 1) {
       entry->file.sequence_number = 0;
     } else if (entry->sequence_number) {
       entry->file.sequence_number = *entry->sequence_number;
     } else if (entry->status == EntryStatus::kAdded || inherited == 0) {
       entry->file.sequence_number = inherited;
+    } else if (!has_sequence_numbers_) {
+      entry->file.sequence_number = 0;  // kept from the time of version 1
     } else {
       return BadFile(entry->file, "it is not new but has no sequence number");
     }

@@ -146,6 +146,11 @@ TEST(Manifest, InheritsSequenceNumbersOfAddedFilesOnly) {
 TEST(Manifest, GivesFilesOfTheFirstVersionNumberZero) {
   ManifestSample sample{.sequence_numbers = false, .entries = {{.path = "a"}}};
   TableMetadata second = Table(2);
+  EXPECT_EQ(Parse(sample.Write(), second, {})->data[0].sequence_number, 0);
+  // Some writers of version 2 leave the field out: the files are as old as the manifest.
+  EXPECT_EQ(
+      Parse(sample.Write(), second, {.sequence_number = 7})->data[0].sequence_number, 7);
+  sample.entries[0].status = 0;
   EXPECT_EQ(
       Parse(sample.Write(), second, {.sequence_number = 7})->data[0].sequence_number, 0);
   ManifestSample numbered{.entries = {{.sequence_number = 4, .path = "a"}}};

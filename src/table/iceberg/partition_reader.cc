@@ -73,7 +73,6 @@ Result<PartitionReader> PartitionReader::Make(const avro::Schema& record,
                                               const TableMetadata& metadata,
                                               const PartitionSpec& spec) {
   PartitionReader reader;
-  reader.spec_field_count_ = spec.fields.size();
   for (size_t i = 0; i < record.fields.size(); ++i) {
     Column column;
     column.field = &record.fields[i].type;
@@ -101,7 +100,6 @@ Result<PartitionReader> PartitionReader::Make(const avro::Schema& record,
 }
 
 void PartitionReader::Read(avro::Decoder& decoder, std::vector<Value>* values) const {
-  values->resize(spec_field_count_);
   for (const Column& column : columns_) {
     if (column.plain_fixed && fixed_has_length_) {
       if (!decoder.Present(column.null_branch)) continue;

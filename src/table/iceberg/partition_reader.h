@@ -19,8 +19,8 @@ class PartitionReader {
                                       const TableMetadata& metadata,
                                       const PartitionSpec& spec);
 
-  // Fills one value per field of the spec; null where the tuple has none. Damage makes
-  // the decoder fail.
+  // Sets the values that the tuple has; `values` has one null per field of the spec.
+  // Damage makes the decoder fail.
   void Read(avro::Decoder& decoder, std::vector<Value>* values) const;
 
   // Some writers put a length before fixed values, against Avro's rules.
@@ -40,7 +40,6 @@ class PartitionReader {
   Value ReadValue(avro::Decoder& decoder, const Column& column) const;
 
   std::vector<Column> columns_;
-  size_t spec_field_count_ = 0;
   bool has_fixed_ = false;
   bool fixed_has_length_ = false;
 };

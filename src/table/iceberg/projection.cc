@@ -16,7 +16,8 @@ bool Fits(Shape shape, const avro::Schema& type) {
     case Shape::kRecord: return type.kind == Kind::kRecord;
     case Shape::kList: return type.kind == Kind::kArray;
     case Shape::kIdMap:
-      return type.kind == Kind::kArray && type.children[0].kind == Kind::kRecord;
+      return type.kind == Kind::kArray &&
+             type.children[0].nullable_type().kind == Kind::kRecord;
   }
   return false;
 }
@@ -66,7 +67,8 @@ Result<MapSteps> ProjectMap(const avro::Schema& array, Shape value_shape) {
   const avro::Schema& item = array.children[0];
   MapSteps map;
   map.item_bytes_min = item.bytes_min;
-  for (const avro::Field& field : item.fields) {
+  map.item_null_branch = item.null_branch();
+  for (const avro::Field& field : item.nullable_type().fields) {
     Step step;
     step.field = &field.type;
     step.null_branch = field.type.null_branch();

@@ -42,6 +42,7 @@ Result<std::vector<Step>> Project(const avro::Schema& record,
 struct MapSteps {
   std::vector<Step> steps;  // slots kKey and kValue
   int64_t item_bytes_min = 0;
+  int item_null_branch = -1;
   static constexpr int kKey = 0;
   static constexpr int kValue = 1;
 };

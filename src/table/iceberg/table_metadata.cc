@@ -98,8 +98,8 @@ Status ReadManifestLocations(const JsonObject& object, int32_t format_version,
 Result<Snapshot> SnapshotFromJson(const Json& json, int32_t format_version) {
   FB_ASSIGN_OR_RETURN(JsonObject object, JsonObject::Of(json, "a snapshot"));
   Snapshot snapshot;
-  FB_ASSIGN_OR_RETURN(snapshot.id, object.Long("snapshot-id"));
-  FB_ASSIGN_OR_RETURN(snapshot.parent_id, object.OptionalLong("parent-snapshot-id"));
+  FB_ASSIGN_OR_RETURN(snapshot.id, object.Id("snapshot-id"));
+  FB_ASSIGN_OR_RETURN(snapshot.parent_id, object.OptionalId("parent-snapshot-id"));
   // Tables that were once of version 1 keep snapshots without a number.
   FB_ASSIGN_OR_RETURN(auto sequence, object.OptionalLong("sequence-number"));
   snapshot.sequence_number = format_version > 1 ? sequence.value_or(0) : 0;
@@ -129,8 +129,7 @@ Status ReadSnapshots(const JsonObject& root, TableMetadata* table) {
       table->snapshots.push_back(std::move(snapshot));
     }
   }
-  FB_ASSIGN_OR_RETURN(table->current_snapshot_id,
-                      root.OptionalLong("current-snapshot-id"));
+  FB_ASSIGN_OR_RETURN(table->current_snapshot_id, root.OptionalId("current-snapshot-id"));
   if (table->current_snapshot_id == -1) table->current_snapshot_id.reset();
   if (table->current_snapshot_id &&
       table->FindSnapshot(*table->current_snapshot_id) == nullptr) {
@@ -147,7 +146,7 @@ Status ReadSnapshotLog(const JsonObject& root, TableMetadata* table) {
   for (const Json& json : *log) {
     FB_ASSIGN_OR_RETURN(JsonObject entry, JsonObject::Of(json, "a snapshot log entry"));
     FB_ASSIGN_OR_RETURN(int64_t timestamp, entry.Long("timestamp-ms"));
-    FB_ASSIGN_OR_RETURN(int64_t snapshot, entry.Long("snapshot-id"));
+    FB_ASSIGN_OR_RETURN(int64_t snapshot, entry.Id("snapshot-id"));
     table->snapshot_log.emplace_back(timestamp, snapshot);
   }
   return Status::OK();
@@ -159,7 +158,7 @@ Status ReadRefs(const JsonObject& root, TableMetadata* table) {
     for (const auto& [name, json] : refs->items()) {
       FB_ASSIGN_OR_RETURN(JsonObject object, JsonObject::Of(json, "a reference"));
       SnapshotRef ref;
-      FB_ASSIGN_OR_RETURN(ref.snapshot_id, object.Long("snapshot-id"));
+      FB_ASSIGN_OR_RETURN(ref.snapshot_id, object.Id("snapshot-id"));
       FB_ASSIGN_OR_RETURN(std::string type, object.Text("type"));
       std::ranges::transform(type, type.begin(), [](char c) {
         return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;

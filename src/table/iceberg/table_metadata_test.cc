@@ -52,7 +52,7 @@ Json Sample() {
     "snapshot-id" : 30, "type" : "branch"
   }
 }
-})");
+})json");
 }
 
 TableMetadata Parsed(const Json& json) {
