@@ -13,9 +13,7 @@ from . import _arguments, _iceberg, _native
 from .batches import Batches, converter
 from .errors import SourceChanged, WarmupFailed
 from .schema import Schema
-
-SHUFFLES = ("global", "sequential")
-REMAINDERS = ("drop", "pad", "wrap", "keep")
+from .stream_options import stream_options
 
 
 def open(uri: str | os.PathLike[str], *, store: str | None = None,
@@ -132,23 +130,19 @@ class Dataset:
         return convert(self._table.take(_row_numbers(rows, self.num_rows), names))
 
     def batches(self, batch_size: int | None = None, *,
-                shuffle: str | bool | None = "sequential", seed: int = 0, epoch: int = 0,
-                columns: Sequence[str] | None = None, format: str = "numpy",
-                rank: int = 0, world_size: int = 1, remainder: str = "drop",
-                global_batch_size: int | None = None, worker: int = 0,
-                worker_count: int = 1, start_step: int = 0,
-                fill_null: Any = None) -> Batches:
+                shuffle: str | bool | None = "sequential", window: int | None = None,
+                seed: int = 0, epoch: int = 0, columns: Sequence[str] | None = None,
+                format: str = "numpy", rank: int = 0, world_size: int = 1,
+                remainder: str = "drop", global_batch_size: int | None = None,
+                worker: int = 0, worker_count: int = 1, start_step: int = 0,
+                start_position: int = 0, fill_null: Any = None) -> Batches:
         """The batches of an epoch; docs/python.md says what each argument does."""
-        options = _native.StreamOptions()
-        options.columns = names = self._selected(columns)
-        options.shuffle = _shuffle(shuffle)
-        options.remainder = _arguments.choice("remainder", remainder, REMAINDERS)
-        options.seed = _arguments.whole("seed", seed)
-        options.epoch = _arguments.whole("epoch", epoch)
-        _set_batch_size(options, batch_size, global_batch_size)
-        _set_shard(options, "rank", rank, "world_size", world_size)
-        _set_shard(options, "worker", worker, "worker_count", worker_count)
-        options.start_step = _arguments.whole("start_step", start_step)
+        names = self._selected(columns)
+        options = stream_options(
+            columns=names, batch_size=batch_size, global_batch_size=global_batch_size,
+            shuffle=shuffle, window=window, seed=seed, epoch=epoch, rank=rank,
+            world_size=world_size, remainder=remainder, worker=worker,
+            worker_count=worker_count, start_step=start_step, start_position=start_position)
         options.writable = format == "torch"
         convert = converter(format, fill_null, self._names_of(names))
         return Batches(self._table, options, convert)
@@ -203,31 +197,3 @@ def _row_numbers(rows: Any, row_count: int) -> np.ndarray:
         raise ValueError(f"there is no row {array.min()}: rows are numbered from 0 to "
                          f"{row_count - 1}")
     return np.ascontiguousarray(array, np.uint64)
-
-
-def _shuffle(shuffle: Any) -> str:
-    if shuffle is None or shuffle is False:
-        return "sequential"
-    return _arguments.choice("shuffle", shuffle, SHUFFLES)
-
-
-def _set_batch_size(options: _native.StreamOptions, batch_size: Any,
-                    global_batch_size: Any) -> None:
-    if (batch_size is None) == (global_batch_size is None):
-        raise ValueError("give either batch_size, for each rank, or global_batch_size, for all "
-                         "of them together")
-    if batch_size is not None:
-        options.batch_size = _arguments.whole("batch_size", batch_size, 1)
-    else:
-        options.global_batch_size = _arguments.whole("global_batch_size", global_batch_size, 1)
-
-
-def _set_shard(options: _native.StreamOptions, name: str, value: Any, count_name: str,
-               count: Any) -> None:
-    count = _arguments.whole(count_name, count, 1)
-    value = _arguments.whole(name, value)
-    if value >= count:
-        raise ValueError(f"{name} must be below {count_name}: {name}={value}, "
-                         f"{count_name}={count}")
-    setattr(options, name, value)
-    setattr(options, count_name, count)

@@ -4,6 +4,7 @@
 #include <nanobind/stl/string.h>
 
 #include "native/batch.h"
+#include "native/cursor.h"
 #include "native/errors.h"
 #include "native/stream.h"
 #include "native/table.h"
@@ -47,4 +48,5 @@ NB_MODULE(_native, m) {
   forebay::python::BindBatch(m);
   forebay::python::BindStream(m);
   forebay::python::BindTable(m);
+  forebay::python::BindCursor(m);
 }

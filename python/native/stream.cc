@@ -21,10 +21,7 @@ Result<reader::BatchOptions> ReaderOptions(const StreamOptions& options,
   out.columns = selection.columns;
   out.start_step = options.start_step;
   out.writable = options.writable;
-  FB_ASSIGN_OR_RETURN(out.order.mode, plan::ParseOrderMode(options.shuffle));
-  out.order.seed = options.seed;
-  out.order.epoch = options.epoch;
-  out.order.window_ranges = options.window_ranges;
+  FB_ASSIGN_OR_RETURN(out.order, OrderOptions(options));
   FB_ASSIGN_OR_RETURN(out.shards.remainder, plan::ParseRemainder(options.remainder));
   out.shards.batch_size = options.batch_size;
   out.shards.global_batch_size = options.global_batch_size;
@@ -58,11 +55,27 @@ class Claim {
 
 }  // namespace
 
+Result<plan::Order::Options> OrderOptions(const StreamOptions& options) {
+  plan::Order::Options out;
+  FB_ASSIGN_OR_RETURN(out.mode, plan::ParseOrderMode(options.shuffle));
+  out.seed = options.seed;
+  out.epoch = options.epoch;
+  out.window_ranges = options.window_ranges;
+  return out;
+}
+
 Stream::Stream(const Table& table, Selection selection, bool padded)
     : remote_(table.remote()),
       pool_(table.pool()),
       selection_(std::move(selection)),
       padded_(padded) {}
+
+// Threads that prefetch may wait for a dataset's lock, and who has that may want the GIL.
+Stream::~Stream() {
+  if (prefetch_ == nullptr || PyGILState_Check() == 0) return;
+  nb::gil_scoped_release released;
+  prefetch_.reset();
+}
 
 std::shared_ptr<Stream> Stream::Make(const Table& table, const StreamOptions& options) {
   Selection selection = table.Select(options.columns);
@@ -119,8 +132,9 @@ Result<std::optional<reader::Batch>> Stream::NextColumns() {
     return Status::Invalid(
         "another thread is reading these batches: give each thread batches of its own");
   }
-  FB_ASSIGN_OR_RETURN(
-      auto batch, prefetch_ != nullptr ? prefetch_->Next(Interrupted) : stream_->Next());
+  auto stop = [this] { return cancelled_ || Interrupted(); };
+  FB_ASSIGN_OR_RETURN(auto batch,
+                      prefetch_ != nullptr ? prefetch_->Next(stop) : stream_->Next());
   if (!batch) return batch;
   batch->columns = selection_.Arrange(std::move(batch->columns));
   if (padded_) FB_RETURN_NOT_OK(AddMask(&*batch));
@@ -173,6 +187,7 @@ void BindStream(nb::module_& m) {
       .def_rw("ahead", &StreamOptions::ahead);
   nb::class_<Stream>(m, "Stream")
       .def("next", &Stream::Next)
+      .def("cancel", &Stream::Cancel)
       .def_prop_ro("step_count", &Stream::step_count)
       .def_prop_ro("dropped_rows", &Stream::dropped_rows)
       .def_prop_ro("rank_step_count", &Stream::rank_step_count)

@@ -35,12 +35,20 @@ struct StreamOptions {
   uint32_t ahead = 4;    // batches that are prefetched
 };
 
+// The order these options ask for; its rows and ranges are the table's.
+Result<plan::Order::Options> OrderOptions(const StreamOptions& options);
+
 // One thread at a time; a second one gets an error, not a wait.
 class Stream {
  public:
   static std::shared_ptr<Stream> Make(const Table& table, const StreamOptions& options);
+  ~Stream();
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
 
   std::optional<Batch> Next();
+  // Ends the wait of a thread that is in Next(), soon. From any thread.
+  void Cancel() { cancelled_ = true; }
   uint64_t step_count() const { return shards().worker_step_count(); }
   uint64_t dropped_rows() const { return shards().dropped_rows(); }
   // Steps of the whole rank, from the start position on.
@@ -67,6 +75,7 @@ class Stream {
 
   std::unique_ptr<reader::BatchStream> stream_;  // or
   std::unique_ptr<reader::Prefetch> prefetch_;
+  std::atomic<bool> cancelled_{false};
   std::atomic<pid_t> busy_in_{0};  // a copy of a busy stream in a forked child is not
 };
 

@@ -97,7 +97,7 @@ def test_resuming_at_a_step_keeps_the_order(numbers, expected, workers, start):
     dataset = Dataset(numbers, 100, start_step=start, **ORDER)
     loader = DataLoader(dataset, batch_size=None, num_workers=workers,
                         multiprocessing_context="fork" if workers else None)
-    assert rows_of(loader) == expected[start:] and len(dataset) == 50 - start
+    assert len(dataset) == 50 - start and rows_of(loader) == expected[start:]
     dataset.set_epoch(0)
     assert len(dataset) == 50
 

@@ -1,0 +1,108 @@
+"""Batches on a GPU ahead of the loop: a fixed ring of pinned buffers, and copies on a
+stream of their own."""
+
+from __future__ import annotations
+
+import queue
+from typing import Any, NamedTuple
+
+import torch
+
+from .torch.nested import mapped, tensors
+
+_ALIGNMENT = 256
+
+
+class Sent(NamedTuple):
+    """A batch on its way to the device."""
+
+    batch: Any
+    copied: torch.cuda.Event
+
+
+class CudaRing:
+    """Sends batches to a device through ``slots`` pinned buffers, each as large as the
+    largest batch so far. ``send`` may be called by several threads; it waits only for the
+    copy that last used its buffer. ``receive`` is for the thread that trains: the work it
+    queues next waits, on the device, for the copy.
+
+    Tensors that are pinned already are copied from where they are.
+    """
+
+    def __init__(self, device: Any, slots: int):
+        self._device = torch.device(device)
+        if self._device.type != "cuda":
+            raise ValueError(f"device must be \"cuda\" or \"cuda:N\", not {device!r}")
+        if not torch.cuda.is_available():
+            raise RuntimeError("device=\"cuda\" needs CUDA, and torch finds none here")
+        if self._device.index is None:
+            self._device = torch.device("cuda", torch.cuda.current_device())
+        self._stream = torch.cuda.Stream(self._device)
+        self._free: queue.SimpleQueue[_Slot] = queue.SimpleQueue()
+        for _ in range(slots):
+            self._free.put(_Slot())
+
+    def send(self, batch: Any) -> Sent:
+        slot = self._free.get()
+        try:
+            slot.wait()
+            staged = slot.stage(batch)
+            with torch.cuda.stream(self._stream):
+                on_device = mapped(staged, self._copy)
+                copied = torch.cuda.Event()
+                copied.record(self._stream)
+            slot.hold(staged, copied)
+        finally:
+            self._free.put(slot)
+        return Sent(on_device, copied)
+
+    def receive(self, sent: Sent) -> Any:
+        current = torch.cuda.current_stream(self._device)
+        current.wait_event(sent.copied)
+        for tensor in tensors(sent.batch):
+            # Made on the other stream: its memory must not be used again before this
+            # stream is done with it.
+            tensor.record_stream(current)
+        return sent.batch
+
+    def _copy(self, tensor: torch.Tensor) -> torch.Tensor:
+        return tensor.to(self._device, non_blocking=True)
+
+
+class _Slot:
+    """A pinned buffer, and what is still copied from it."""
+
+    def __init__(self) -> None:
+        self._buffer: torch.Tensor | None = None
+        self._staged: Any = None
+        self._copied: torch.cuda.Event | None = None
+
+    def wait(self) -> None:
+        if self._copied is not None:
+            self._copied.synchronize()
+        self._staged = self._copied = None
+
+    def stage(self, batch: Any) -> Any:
+        """The batch with its tensors in pinned memory."""
+        unpinned = [t for t in tensors(batch) if t.device.type == "cpu" and not t.is_pinned()]
+        self._reserve(sum(_padded(tensor) for tensor in unpinned))
+        free = self._buffer
+        staged = {}
+        for tensor in unpinned:
+            flat = free[:tensor.nbytes].view(tensor.dtype)
+            staged[id(tensor)] = flat.view(tensor.shape).copy_(tensor)
+            free = free[_padded(tensor):]
+        return mapped(batch, lambda tensor: staged.get(id(tensor), tensor))
+
+    def hold(self, staged: Any, copied: torch.cuda.Event) -> None:
+        """Pinned tensors of the caller's live until they are copied, too."""
+        self._staged = staged
+        self._copied = copied
+
+    def _reserve(self, size: int) -> None:
+        if self._buffer is None or len(self._buffer) < size:
+            self._buffer = torch.empty(max(size, 1), dtype=torch.uint8, pin_memory=True)
+
+
+def _padded(tensor: torch.Tensor) -> int:
+    return -(-tensor.nbytes // _ALIGNMENT) * _ALIGNMENT

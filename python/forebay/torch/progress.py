@@ -1,0 +1,70 @@
+"""How far a job has come."""
+
+from __future__ import annotations
+
+import torch
+import torch.utils.data
+
+_EPOCH, _START, _IN_WORKERS = 0, 1, 2
+
+
+class Progress:
+    """Which epoch is read, from which position on, and what the loop has received of it.
+
+    Epoch and start are shared by all processes that read for one loop, so that workers
+    that outlive an epoch hear of the next one. ``at`` is of this process: what the loop
+    has received, or, in a worker, what it has given away.
+    """
+
+    def __init__(self) -> None:
+        self._shared = torch.zeros(3, dtype=torch.int64).share_memory_()
+        self.at = (0, 0)      # epoch, position
+        self.resumed = False  # a state was loaded, and nothing was received since
+        self._counting = False
+
+    @property
+    def epoch(self) -> int:
+        return int(self._shared[_EPOCH])
+
+    @property
+    def start(self) -> int:
+        return int(self._shared[_START])
+
+    def go_to(self, epoch: int, position: int, *, resumed: bool = False) -> None:
+        self._shared[_EPOCH] = epoch
+        self._shared[_START] = position
+        self._shared[_IN_WORKERS] = 0
+        self.at = (epoch, position)
+        self.resumed = resumed
+        self._counting = False
+
+    def begin(self) -> tuple[int, int]:
+        """The loop of this process begins to receive; from which epoch and position on."""
+        self._counting = True
+        self.at = (self.epoch, self.start)
+        return self.at
+
+    def begin_in_worker(self, epoch: int, position: int) -> None:
+        self._shared[_IN_WORKERS] = 1
+        self.at = (epoch, position)
+
+    def received(self, epoch: int, position: int) -> None:
+        self.at = (epoch, position)
+        self.resumed = False
+
+    def finished(self, epoch: int, position: int) -> None:
+        """The loop has received all. Who iterates again without a word begins the same
+        epoch from its first row."""
+        self.received(epoch, position)
+        if self.epoch == epoch:
+            self._shared[_START] = 0
+
+    def require_known(self) -> None:
+        """An error where others read, and nobody counts what arrives."""
+        in_worker = torch.utils.data.get_worker_info() is not None
+        if in_worker or self._counting or not self._shared[_IN_WORKERS]:
+            return
+        raise RuntimeError(
+            "workers of a DataLoader read this dataset, so it does not know what the loop has "
+            "received: use forebay.torch.DataLoader or Loader, or save "
+            "forebay.torch.cursor_of(batch), or the state_dict() of a StatefulDataLoader")
