@@ -54,12 +54,13 @@ class Dataset(torch.utils.data.IterableDataset):
             "global_batch_size": global_batch_size, "shuffle": shuffle, "window": window,
             "seed": seed, "rank": self._place.rank, "world_size": self._place.size,
             "remainder": remainder}
+        self._global_batch_size = global_batch_size or (batch_size or 0) * self._place.size
         self._fill_null = fill_null
         self.from_arrow = from_arrow
         self._convert = self.converter(from_arrow)
         self._job = _native.cursor_of(uri._table, self.stream_options(0, 0))
-        self._restored: stateful.Restored | None = None  # set where it is pickled
-        self._was_iterated = False                       # in a worker
+        self._share: stateful.WorkerShare | None = None  # in a worker
+        self._saved: dict[str, Any] | None = None        # what a worker restores
         self.progress = Progress()
         self.set_epoch(epoch, start_step)
 
@@ -91,16 +92,21 @@ class Dataset(torch.utils.data.IterableDataset):
         """Where the training loop is, counted by what it has received: a few hundred bytes
         that JSON can hold, the same on every rank."""
         self.progress.require_known()
-        return self.cursor(*self.progress.at)
+        state = self.cursor(*self.progress.at)
+        return state if self._share is None else {**state, "worker": self._share._asdict()}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Goes on where a state was saved, by any rank of a job with any number of ranks
         and workers and any batch size. Nothing is read."""
-        caller = sys._getframe(1)
-        if torch.utils.data.get_worker_info() is not None and stateful.called_by(caller):
-            stateful.require(self._restored)
-        elif not stateful.begins_anew(caller):
-            cursor = self._checked(state)
+        if stateful.begins_anew(sys._getframe(1)):
+            return
+        cursor = self._checked(state)
+        if torch.utils.data.get_worker_info() is not None:
+            self._saved = cursor
+        elif "worker" in state:
+            raise ValueError("this is the state of one worker: give forebay.torch.cursor_of() "
+                             "the state of the whole StatefulDataLoader")
+        else:
             self.progress.go_to(cursor["epoch"], cursor["position"], resumed=True)
 
     def __len__(self) -> int:
@@ -113,8 +119,7 @@ class Dataset(torch.utils.data.IterableDataset):
         return self._batches() if info is None else self._of_worker(info.id, info.num_workers)
 
     def __getstate__(self) -> dict[str, Any]:
-        state = {name: value for name, value in self.__dict__.items() if name != "_convert"}
-        return {**state, "_restored": stateful.restoring()}
+        return {name: value for name, value in self.__dict__.items() if name != "_convert"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
@@ -130,11 +135,9 @@ class Dataset(torch.utils.data.IterableDataset):
         options.writable = True
         return options
 
-    def stream(self, epoch: int, position: int, worker: int = 0,
-               worker_count: int = 1) -> _native.Stream:
-        options = self.stream_options(epoch, position)
-        options.worker, options.worker_count = worker, worker_count
-        return self._dataset._table.stream(options)
+    def stream(self, epoch: int, position: int) -> _native.Stream:
+        """Whole steps of the rank, without workers."""
+        return self._dataset._table.stream(self.stream_options(epoch, position))
 
     def converter(self, from_arrow: Callable[[_native.Batch], Any] | None
                   ) -> Callable[[_native.Batch], Any]:
@@ -158,21 +161,25 @@ class Dataset(torch.utils.data.IterableDataset):
         self.progress.finished(epoch, stream.position_after(_ALL_STEPS))
 
     def _of_worker(self, worker: int, worker_count: int) -> Iterator[Any]:
-        """For a DataLoader, which asks its workers in turn, beginning with 0, or, where it
-        restores a state, with the one whose turn it was."""
+        """For a DataLoader, which asks its workers in turn."""
         epoch, start = self.epoch, self.progress.start
-        restored = None if self._was_iterated else self._restored or stateful.restoring()
-        self._was_iterated = True
-        if restored is not None:
-            state = self._checked(restored.cursor)
-            epoch, start = state["epoch"], state["position"]
-            worker = (worker - restored.first_worker) % worker_count
+        saved, self._saved = self._saved, None
+        if saved is not None:
+            epoch, start = saved["epoch"], saved["position"]
+        share = stateful.WorkerShare(worker, worker_count, start, self._global_batch_size)
+        if saved is not None and "worker" in saved:
+            share = share.require(saved["worker"])
+        options = self.stream_options(epoch, share.start)
+        options.worker, options.worker_count = worker, worker_count
+        options.start_step = share.steps
+        self._share = share
         self.progress.begin_in_worker(epoch, start)
-        return self._given_away(self.stream(epoch, start, worker, worker_count), epoch)
+        return self._given_away(self._dataset._table.stream(options), epoch)
 
     def _given_away(self, stream: _native.Stream, epoch: int) -> Iterator[Any]:
         for batch, position in self._placed(stream, epoch):
             self.progress.at = (epoch, position)
+            self._share = self._share._replace(steps=self._share.steps + 1)
             yield batch
 
     def _placed(self, stream: _native.Stream, epoch: int) -> Iterator[tuple[Any, int]]:
@@ -184,8 +191,10 @@ class Dataset(torch.utils.data.IterableDataset):
             yield (Batch(batch, cursor, position) if type(batch) is dict else batch), position
 
     def _checked(self, state: Mapping[str, Any]) -> dict[str, Any]:
+        """A state that this job can go on from."""
         try:
-            text = json.dumps(state)
+            cursor = {name: state[name] for name in state if name != "worker"}
+            text = json.dumps(cursor)
         except (TypeError, ValueError):
             raise ValueError("this is not a state that state_dict() gave") from None
         _native.check_cursor(text, self._job)
