@@ -1,6 +1,7 @@
 #include "native/batch.h"
 
 #include <fmt/format.h>
+#include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -85,6 +86,17 @@ std::string Describe(const Batch& batch) {
   return out + ">";
 }
 
+std::map<std::string, double> Times(const Batch& batch) {
+  auto seconds = [](std::chrono::nanoseconds time) {
+    return std::chrono::duration<double>(time).count();
+  };
+  const reader::StepTimes& times = batch.inner().times;
+  return {{"store", seconds(times.chunks.store)},
+          {"source", seconds(times.chunks.source)},
+          {"decode", seconds(times.chunks.decode)},
+          {"gather", seconds(times.gather)}};
+}
+
 void BindColumn(nb::module_& m) {
   nb::class_<Column>(m, "Column")
       .def_prop_ro("name", [](const Column& c) { return c.column.field->name; })
@@ -136,6 +148,8 @@ void BindBatch(nb::module_& m) {
       .def_prop_ro(
           "step", [](const Batch& b) { return b.inner().step; },
           "The step of this rank, over all its workers.")
+      .def_prop_ro("times", &Times,
+                   "Seconds that making it took: store, source, decode, gather.")
       .def_prop_ro(
           "first_position", [](const Batch& b) { return b.inner().first_position; },
           "Of the first row, in the epoch's order.")

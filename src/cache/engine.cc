@@ -50,12 +50,12 @@ Status Collect(const View& view, const UnitInFlight& flight, Deadline deadline,
     if (future.wait_until(deadline.when()) != std::future_status::ready) {
       return Status::Deadline("the warm-up did not end in time");
     }
-    const Result<storage::Chunk>& chunk = future.get();
-    if (chunk.ok()) {
+    const Result<Brought>& brought = future.get();
+    if (brought.ok()) {
       ++progress->chunks_done;
-      progress->bytes_stored += chunk->size;
+      progress->bytes_stored += brought->chunk.size;
     } else if (failure.ok()) {
-      failure = chunk.status();
+      failure = brought.status();
     }
   }
   if (failure.ok()) {
@@ -74,6 +74,7 @@ Status Collect(const View& view, const UnitInFlight& flight, Deadline deadline,
 
 Engine::Engine(std::unique_ptr<storage::Store> store, const Options& options)
     : store_(std::move(store)),
+      next_use_(options.next_use ? options.next_use : std::make_shared<NextUse>()),
       memory_(static_cast<int64_t>(options.fill_memory_bytes)),
       read_pool_(options.read_threads),
       catalog_({.store = store_.get(),

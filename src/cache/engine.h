@@ -9,6 +9,7 @@
 #include "base/thread_pool.h"
 #include "cache/catalog.h"
 #include "cache/fill_queue.h"
+#include "cache/next_use.h"
 #include "table/capped_memory_pool.h"
 #include "table/footer_cache.h"
 
@@ -37,7 +38,8 @@ class Engine {
     size_t fill_threads = 0;                         // 0: one per core, at least 2
     size_t read_threads = 16;                        // source reads in flight
     SourceOpener open_source = source::OpenSource;
-    std::vector<std::string> allowed{};  // as the catalog's
+    std::vector<std::string> allowed{};   // as the catalog's
+    std::shared_ptr<NextUse> next_use{};  // shared with the store's policy
   };
 
   Engine(std::unique_ptr<storage::Store> store, const Options& options);
@@ -45,6 +47,7 @@ class Engine {
   Catalog& catalog() { return catalog_; }
   storage::Store& store() { return *store_; }
   FillQueue& fills() { return fills_; }
+  NextUse& next_use() { return *next_use_; }
   uint64_t memory_peak_bytes() const {
     return static_cast<uint64_t>(memory_.max_memory());
   }
@@ -58,6 +61,7 @@ class Engine {
 
  private:
   std::unique_ptr<storage::Store> store_;
+  std::shared_ptr<NextUse> next_use_;
   table::CappedMemoryPool memory_;
   table::FooterCache footers_;
   ThreadPool read_pool_;

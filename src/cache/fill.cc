@@ -3,6 +3,7 @@
 #include <arrow/util/byte_size.h>
 
 #include <algorithm>
+#include <atomic>
 
 #include "base/arrow_status.h"
 #include "table/encode_chunk.h"
@@ -55,11 +56,14 @@ Result<storage::Chunk> Publish(storage::Store* store, const Hash128& key,
 Status Fill(const FillRequest& request, const FillContext& context) {
   const model::Manifest& manifest = request.view.manifest();
   const model::UnitRecord& unit = manifest.units()[request.unit];
+  auto start = std::chrono::steady_clock::now();
+  std::atomic<uint64_t> read_ns{0};
   model::Projection columns = NeededColumns(request);
   table::DecodeOptions options{.memory_pool = context.memory,
                                .pool = context.pool,
                                .deadline = context.deadline,
-                               .footers = context.footers};
+                               .footers = context.footers,
+                               .read_ns = &read_ns};
   FB_ASSIGN_OR_RETURN(auto reader, table::OpenUnit(request.view.version->source,
                                                    request.view.version->manifest,
                                                    request.unit, columns, options));
@@ -73,7 +77,9 @@ Status Fill(const FillRequest& request, const FillContext& context) {
       FB_ASSIGN_OR_RETURN(auto part, SelectGroup(request, *chunk, *batch, columns));
       FB_ASSIGN_OR_RETURN(storage::Chunk stored,
                           Publish(context.store, chunk->key, *part));
-      context.on_chunk(*chunk, stored);
+      std::chrono::nanoseconds source(read_ns.load());
+      auto all = std::chrono::steady_clock::now() - start;
+      context.on_chunk(*chunk, stored, {.source = source, .decode = all - source});
     }
   }
   return Status::OK();

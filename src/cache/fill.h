@@ -3,6 +3,7 @@
 
 #include <arrow/memory_pool.h>
 
+#include <chrono>
 #include <functional>
 #include <vector>
 
@@ -25,6 +26,12 @@ struct FillRequest {
   std::vector<FillChunk> chunks;  // sorted by range
 };
 
+// Where the time of a fill went until a chunk was there.
+struct FillTimes {
+  std::chrono::nanoseconds source{0};
+  std::chrono::nanoseconds decode{0};  // and encoding, and storing
+};
+
 struct FillContext {
   storage::Store* store = nullptr;
   arrow::MemoryPool* memory = nullptr;
@@ -32,7 +39,7 @@ struct FillContext {
   table::FooterCache* footers = nullptr;
   Deadline deadline = Deadline::Never();
   // Called for each chunk as soon as it is published.
-  std::function<void(const FillChunk&, const storage::Chunk&)> on_chunk;
+  std::function<void(const FillChunk&, const storage::Chunk&, FillTimes)> on_chunk;
 };
 
 // Every chunk was published and reported, or the error names what failed.

@@ -8,7 +8,7 @@ namespace forebay::cache {
 
 // A chunk that some job will bring.
 struct FillQueue::Pending {
-  std::promise<Result<storage::Chunk>> promise;
+  std::promise<Result<Brought>> promise;
   ChunkFuture future = promise.get_future().share();
   std::weak_ptr<Job> job;
 };
@@ -24,8 +24,12 @@ struct FillQueue::Job {
 namespace {
 
 ChunkFuture Ready(Result<storage::Chunk> result) {
-  std::promise<Result<storage::Chunk>> promise;
-  promise.set_value(std::move(result));
+  std::promise<Result<Brought>> promise;
+  if (result.ok()) {
+    promise.set_value(Brought{*std::move(result)});
+  } else {
+    promise.set_value(result.status());
+  }
   return promise.get_future().share();
 }
 
@@ -121,6 +125,8 @@ void FillQueue::Cover(const std::shared_ptr<Job>& job, uint32_t group) {
   const model::UnitRecord& unit = view.manifest().units()[job->request.unit];
   for (uint32_t i = 0; i < unit.range_count; ++i) {
     model::ChunkRef ref{unit.first_range + i, group};
+    // Nobody reads a range without live rows.
+    if (view.manifest().ranges()[ref.range].row_count == 0) continue;
     Hash128 key = view.Key(ref);
     if (pending_.contains(key) || options_.store->Contains(key)) continue;
     auto pending = std::make_shared<Pending>();
@@ -188,10 +194,11 @@ Status FillQueue::RunJob(Job& job, std::unique_lock<std::mutex>& lock) {
                       .footers = options_.footers,
                       .deadline = Deadline::After(options_.unit_timeout),
                       .on_chunk = {}};
-  context.on_chunk = [this](const FillChunk& chunk, const storage::Chunk& stored) {
+  context.on_chunk = [this](const FillChunk& chunk, const storage::Chunk& stored,
+                            FillTimes times) {
     std::lock_guard relock(mutex_);
     ++counters_.chunks;
-    Resolve(chunk.key, stored);
+    Resolve(chunk.key, Brought{stored, times});
   };
   FillRequest request = job.request;
   if (request.chunks.empty()) return Status::OK();  // others brought them meanwhile
@@ -213,7 +220,7 @@ void FillQueue::FinishJob(Job& job, const Status& status) {
   }
 }
 
-void FillQueue::Resolve(const Hash128& key, Result<storage::Chunk> result) {
+void FillQueue::Resolve(const Hash128& key, Result<Brought> result) {
   auto found = pending_.find(key);
   if (found == pending_.end()) return;
   found->second->promise.set_value(std::move(result));

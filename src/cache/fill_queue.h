@@ -20,7 +20,12 @@
 
 namespace forebay::cache {
 
-using ChunkFuture = std::shared_future<Result<storage::Chunk>>;
+// A chunk that was stored, or was brought by a fill that took so long.
+struct Brought {
+  storage::Chunk chunk;
+  FillTimes times{};
+};
+using ChunkFuture = std::shared_future<Result<Brought>>;
 
 // Who asks: a session of the node. When it ends, what only it wanted is dropped.
 using ClientId = uint64_t;
@@ -78,7 +83,7 @@ class FillQueue {
   void Work();
   Status RunJob(Job& job, std::unique_lock<std::mutex>& lock);
   void FinishJob(Job& job, const Status& status);
-  void Resolve(const Hash128& key, Result<storage::Chunk> result);
+  void Resolve(const Hash128& key, Result<Brought> result);
 
   Options options_;
   mutable std::mutex mutex_;

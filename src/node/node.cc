@@ -39,6 +39,9 @@ Result<std::unique_ptr<Node>> Node::Start(Options options) {
   FB_RETURN_NOT_OK(node->ListenOrYield());
   storage::StoreOptions store;
   store.tiers = storage::TiersOf(node->options_.store);
+  auto next_use = std::make_shared<cache::NextUse>();
+  store.policy = std::make_unique<cache::FarthestNextUse>(next_use);
+  node->options_.engine.next_use = next_use;
   store.on_evict = [raw = node.get()](const Hash128& key) { raw->OnEvicted(key); };
   FB_ASSIGN_OR_RETURN(auto opened, storage::Store::Open(std::move(store)));
   node->engine_ =

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -52,6 +53,11 @@ wire::WarmupState ToWire(const cache::WarmupProgress& progress, bool done) {
           .failures = done ? progress.failures : std::vector<std::string>()};
 }
 
+uint32_t Micros(std::chrono::nanoseconds time) {
+  return static_cast<uint32_t>(
+      std::clamp<int64_t>(time.count() / 1000, 0, std::numeric_limits<uint32_t>::max()));
+}
+
 }  // namespace
 
 Session::Session(uint64_t id, wire::Channel channel, Host* host)
@@ -59,6 +65,7 @@ Session::Session(uint64_t id, wire::Channel channel, Host* host)
 
 Session::~Session() {
   host_->engine().fills().Forget(id_);
+  host_->engine().next_use().Forget(id_);
   for (const auto& [key, uses] : handed_) {
     for (size_t i = 0; i < uses.size(); ++i) host_->engine().store().DropReader(key);
   }
@@ -174,7 +181,7 @@ Status Session::On(const wire::GetChunks& get) {
   FB_RETURN_NOT_OK(CheckRefs(view, get.refs));
   Deadline deadline = DeadlineOf(get.timeout_ms);
   auto futures = host_->engine().fills().Request(view, get.refs, cache::Need::kNow, id_);
-  std::vector<std::pair<model::ChunkRef, storage::Chunk>> ready;
+  std::vector<Handover> ready;
   for (size_t i = 0; i < futures.size(); ++i) {
     bool waits =
         futures[i].wait_for(std::chrono::seconds(0)) != std::future_status::ready;
@@ -182,13 +189,14 @@ Status Session::On(const wire::GetChunks& get) {
       FB_RETURN_NOT_OK(HandOver(get.view, ready));
       ready.clear();
     }
-    FB_ASSIGN_OR_RETURN(storage::Chunk chunk, Await(futures[i], deadline));
-    ready.emplace_back(get.refs[i], std::move(chunk));
+    FB_ASSIGN_OR_RETURN(cache::Brought brought, Await(futures[i], deadline));
+    if (!waits) brought.times = {};
+    ready.push_back({get.refs[i], std::move(brought)});
   }
   return HandOver(get.view, ready);
 }
 
-Result<storage::Chunk> Session::Await(const cache::ChunkFuture& future,
+Result<cache::Brought> Session::Await(const cache::ChunkFuture& future,
                                       Deadline deadline) {
   while (future.wait_for(std::min(kPeerCheck, deadline.Remaining())) !=
          std::future_status::ready) {
@@ -202,21 +210,21 @@ Result<storage::Chunk> Session::Await(const cache::ChunkFuture& future,
   return future.get();
 }
 
-Status Session::HandOver(
-    uint32_t view_id,
-    const std::vector<std::pair<model::ChunkRef, storage::Chunk>>& chunks) {
-  wire::Chunks message{.view = view_id, .chunks = {}};
+Status Session::HandOver(uint32_t view_id, const std::vector<Handover>& chunks) {
+  wire::Chunks message{
+      .view = view_id, .tight = host_->engine().store().tight(), .chunks = {}};
   std::vector<int> fds;
   {
     std::lock_guard lock(mutex_);
-    for (const auto& [ref, chunk] : chunks) {
-      message.chunks.push_back({ref, chunk.size});
-      fds.push_back(chunk.fd->get());
-      handed_[chunk.key].push_back({view_id, ref});
+    for (const auto& [ref, brought] : chunks) {
+      message.chunks.push_back({ref, brought.chunk.size, Micros(brought.times.source),
+                                Micros(brought.times.decode)});
+      fds.push_back(brought.chunk.fd->get());
+      handed_[brought.chunk.key].push_back({view_id, ref});
     }
   }
-  for (const auto& [ref, chunk] : chunks) {
-    host_->engine().store().AddReader(chunk.key, chunk.size);
+  for (const auto& [ref, brought] : chunks) {
+    host_->engine().store().AddReader(brought.chunk.key, brought.chunk.size);
   }
   return Answer(std::move(message), fds);
 }
@@ -263,11 +271,25 @@ Status Session::On(const wire::Hold& hold) {
 }
 
 Status Session::On(const wire::Progress& progress) {
+  FB_ASSIGN_OR_RETURN(cache::View view, FindView(progress.view));
+  host_->engine().next_use().Advance(id_, view, progress.position);
   std::lock_guard lock(mutex_);
-  if (progress.view >= views_.size()) return Status::Invalid("no such view");
   views_[progress.view].position = progress.position;
   views_[progress.view].position_count = progress.position_count;
   return Status::OK();
+}
+
+Status Session::On(const wire::Follow& follow) {
+  FB_ASSIGN_OR_RETURN(cache::View view, FindView(follow.view));
+  if (follow.mode > static_cast<uint8_t>(plan::OrderMode::kGlobal)) {
+    return Status::Invalid("no such order");
+  }
+  plan::Order::Options order;
+  order.mode = static_cast<plan::OrderMode>(follow.mode);
+  order.seed = follow.seed;
+  order.epoch = follow.epoch;
+  order.window_ranges = follow.window_ranges;
+  return host_->engine().next_use().Follow(id_, view, std::move(order), follow.position);
 }
 
 Status Session::On(const wire::Warmup& warmup) {

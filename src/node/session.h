@@ -59,6 +59,7 @@ class Session {
   Status On(const wire::Release& release);
   Status On(const wire::Hold& hold);
   Status On(const wire::Progress& progress);
+  Status On(const wire::Follow& follow);
   Status On(const wire::Warmup& warmup);
   Status On(const wire::GetCoverage& get);
   Status On(const wire::GetStatus& get);
@@ -70,9 +71,13 @@ class Session {
   Result<cache::View> FindView(uint32_t id) const;
   Status CheckRefs(const cache::View& view,
                    const std::vector<model::ChunkRef>& refs) const;
-  Result<storage::Chunk> Await(const cache::ChunkFuture& future, Deadline deadline);
-  Status HandOver(uint32_t view_id,
-                  const std::vector<std::pair<model::ChunkRef, storage::Chunk>>& chunks);
+  // A chunk on its way to the reader, and whether it waited for it.
+  struct Handover {
+    model::ChunkRef ref;
+    cache::Brought brought;
+  };
+  Result<cache::Brought> Await(const cache::ChunkFuture& future, Deadline deadline);
+  Status HandOver(uint32_t view_id, const std::vector<Handover>& chunks);
   void FlushEvicted();
 
   const uint64_t id_;

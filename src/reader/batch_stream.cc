@@ -121,18 +121,31 @@ Result<std::optional<Batch>> BatchStream::Next() {
   if (next_ >= step_count()) return std::optional<Batch>();
   uint64_t step = shards_.WorkerStep(next_);
   plan::StepSlice slice = shards_.At(step);
+  if (next_ == options_.start_step) {
+    table_.remote()->Follow(table_.view(), order_.options(), slice.first);
+  }
   Batch batch;
+  auto start = std::chrono::steady_clock::now();
   FB_ASSIGN_OR_RETURN(batch.columns, sequential() ? FromRuns(slice) : FromBlock());
+  batch.times.chunks = table_.TakeTimes();
+  batch.times.gather = std::chrono::steady_clock::now() - start -
+                       batch.times.chunks.store - batch.times.chunks.source -
+                       batch.times.chunks.decode;
   batch.row_count = slice.count + slice.filler;
   batch.filler_count = slice.filler;
   batch.step = step;
   batch.first_position = slice.first;
   batch.manifest = table_.remote()->manifest();
-  if (next_ % kProgressSteps == 0) {
-    table_.remote()->ReportProgress(table_.view(), slice.first, order_.rows());
-  }
+  if (next_ % kProgressSteps == 0) Advance(slice.first);
   ++next_;
   return std::optional<Batch>(std::move(batch));
+}
+
+void BatchStream::Advance(uint64_t position) {
+  RemoteTable& remote = *table_.remote();
+  remote.ReportProgress(table_.view(), position % std::max<uint64_t>(order_.rows(), 1),
+                        order_.rows());
+  if (remote.tight()) remote.ForgetUnused(table_.view());
 }
 
 Result<std::vector<Column>> BatchStream::FromBlock() {
@@ -203,6 +216,7 @@ Status BatchStream::BringWindows(uint64_t first, uint64_t last) {
   }
   std::ranges::sort(kept);
   table_.KeepOnly(kept);
+  Advance(first);
   FB_RETURN_NOT_OK(table_.Ensure(windows.RangesOf(from)));
   if (until + 1 < windows.window_count()) table_.Want(windows.RangesOf(until + 1));
   return Status::OK();
@@ -261,7 +275,10 @@ Status BatchStream::BringRanges(std::span<const Run> runs) {
     if (!is_filler && !table_.Has(run.source)) missing.push_back(run.source);
   }
   if (missing.empty()) return Status::OK();
-  if (options_.writable) table_.DropBefore(runs.front().source);
+  if (options_.writable || table_.remote()->tight()) {
+    table_.DropBefore(runs.front().source);
+    Advance(table_.manifest().ranges()[runs.front().source].first_row);
+  }
   FB_RETURN_NOT_OK(table_.Ensure(missing));
   uint32_t first = std::max(wanted_until_, missing.back() + 1);
   uint32_t until = missing.back() + 1 + kLookAheadRanges;

@@ -16,12 +16,20 @@
 
 namespace forebay::reader {
 
+// Where the time of a step went. Steps are made several at a time: the first of them
+// has it all.
+struct StepTimes {
+  RemoteTable::Times chunks;
+  std::chrono::nanoseconds gather{0};
+};
+
 struct Batch {
-  std::vector<Column> columns;                      // in the order of the projection
-  uint64_t row_count = 0;                           // filler included
-  uint64_t filler_count = 0;                        // masked rows at the end (`pad`)
-  uint64_t step = 0;                                // of the rank, all workers counted
-  uint64_t first_position = 0;                      // in the order
+  std::vector<Column> columns;  // in the order of the projection
+  uint64_t row_count = 0;       // filler included
+  uint64_t filler_count = 0;    // masked rows at the end (`pad`)
+  uint64_t step = 0;            // of the rank, all workers counted
+  uint64_t first_position = 0;  // in the order
+  StepTimes times;
   std::shared_ptr<const model::Manifest> manifest;  // owns the columns' fields
 };
 
@@ -59,6 +67,8 @@ class BatchStream {
   Status BringWindows(uint64_t first, uint64_t last);
   Status Locate(const plan::StepSlice& slice, std::span<RowAddress> out);
   Result<std::vector<Column>> FromRuns(const plan::StepSlice& slice);
+  // Tells the node how far this is, and under pressure lets go of what lies behind.
+  void Advance(uint64_t position);
   std::vector<Run> RunsOf(const plan::StepSlice& slice) const;
   Status BringRanges(std::span<const Run> runs);
   Column Slice(size_t i, const Run& run) const;

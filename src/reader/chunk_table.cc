@@ -32,7 +32,7 @@ std::vector<model::ChunkRef> ChunkTable::RefsOf(std::span<const uint32_t> ranges
 Status ChunkTable::Ensure(std::span<const uint32_t> ranges) {
   std::vector<model::ChunkRef> refs = RefsOf(ranges);
   if (!refs.empty()) {
-    FB_ASSIGN_OR_RETURN(auto chunks, remote_->Acquire(view_, refs, mode_));
+    FB_ASSIGN_OR_RETURN(auto chunks, remote_->Acquire(view_, refs, mode_, &times_));
     for (size_t i = 0; i < refs.size(); ++i) Place(refs[i], std::move(chunks[i]));
   }
   for (uint32_t range : ranges) {

@@ -5,6 +5,7 @@
 #include <memory>
 #include <span>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "reader/remote_table.h"
@@ -20,6 +21,9 @@ class ChunkTable {
   const model::Projection& columns() const { return columns_; }
   const std::shared_ptr<RemoteTable>& remote() const { return remote_; }
   uint32_t view() const { return view_; }
+
+  // Time spent in Ensure since the last call.
+  RemoteTable::Times TakeTimes() { return std::exchange(times_, {}); }
 
   bool Has(uint32_t range) const { return present_[range] != 0; }
   bool complete() const { return present_count_ == present_.size(); }
@@ -55,6 +59,7 @@ class ChunkTable {
   Mapping::Mode mode_;
   uint32_t view_;
   uint64_t evictions_seen_ = 0;
+  RemoteTable::Times times_;
   std::vector<uint8_t> present_;
   size_t present_count_ = 0;
   std::vector<std::vector<const ChunkColumn*>> sources_;

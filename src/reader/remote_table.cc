@@ -110,6 +110,10 @@ Status RemoteTable::EnsureView(View& view, Deadline deadline) {
   FB_ASSIGN_OR_RETURN(auto viewed, Expect<wire::Viewed>(std::move(answer)));
   view.id = viewed.view;
   view.generation = link_.generation();
+  if (view.follow) {
+    view.follow->view = view.id;
+    FB_RETURN_NOT_OK(link_.Send(*view.follow, {}, deadline).status());
+  }
   return TellHeld(view, deadline);
 }
 
@@ -145,8 +149,10 @@ Status RemoteTable::WithNode(View& view, Deadline deadline,
 }
 
 Result<std::vector<RemoteTable::ChunkPtr>> RemoteTable::Acquire(
-    uint32_t view_index, std::span<const model::ChunkRef> refs, Mapping::Mode mode) {
+    uint32_t view_index, std::span<const model::ChunkRef> refs, Mapping::Mode mode,
+    Times* times) {
   CheckFork();
+  auto start = std::chrono::steady_clock::now();
   std::lock_guard lock(mutex_);
   View& view = *views_[view_index];
   std::vector<ChunkPtr> out(refs.size());
@@ -162,6 +168,7 @@ Result<std::vector<RemoteTable::ChunkPtr>> RemoteTable::Acquire(
     }
   }
   Deadline deadline = Deadline::After(options_.timeout);
+  view.source_us = view.decode_us = 0;
   for (size_t first = 0; first < missing.size(); first += wire::kRequestRefsMax) {
     size_t count = std::min(wire::kRequestRefsMax, missing.size() - first);
     std::vector<std::shared_ptr<MappedChunk>> chunks;
@@ -169,7 +176,25 @@ Result<std::vector<RemoteTable::ChunkPtr>> RemoteTable::Acquire(
         Fetch(view, std::span(missing).subspan(first, count), mode, deadline, &chunks));
     for (size_t i = 0; i < count; ++i) out[places[first + i]] = chunks[i];
   }
+  if (times != nullptr) AddTimes(view, std::chrono::steady_clock::now() - start, times);
   return out;
+}
+
+// A wait is a fill's as long as the fill took, and in the same parts.
+void RemoteTable::AddTimes(const View& view, std::chrono::nanoseconds waited,
+                           Times* times) {
+  std::chrono::nanoseconds source = std::chrono::microseconds(view.source_us);
+  std::chrono::nanoseconds decode = std::chrono::microseconds(view.decode_us);
+  if (source + decode > waited) {
+    double share = static_cast<double>(waited.count()) /
+                   static_cast<double>((source + decode).count());
+    source = std::chrono::nanoseconds(
+        static_cast<int64_t>(share * static_cast<double>(source.count())));
+    decode = waited - source;
+  }
+  times->source += source;
+  times->decode += decode;
+  times->store += waited - source - decode;
 }
 
 Status RemoteTable::Fetch(View& view, std::span<const model::ChunkRef> refs,
@@ -193,7 +218,10 @@ Status RemoteTable::Fetch(View& view, std::span<const model::ChunkRef> refs,
           chunks->chunks.empty() || chunks->chunks.size() > refs.size() - out->size()) {
         return Status::Corrupt("the node handed over other chunks than asked for");
       }
+      tight_ = chunks->tight;
       for (size_t i = 0; i < chunks->chunks.size(); ++i) {
+        view.source_us = std::max(view.source_us, chunks->chunks[i].source_us);
+        view.decode_us = std::max(view.decode_us, chunks->chunks[i].decode_us);
         if (chunks->chunks[i].ref != refs[out->size()]) {
           return Status::Corrupt("the node handed over chunks out of order");
         }
@@ -269,6 +297,35 @@ void RemoteTable::ReportProgress(uint32_t view_index, uint64_t position,
   wire::Progress progress{
       .view = view.id, .position = position, .position_count = position_count};
   (void)link_.Send(progress, {}, Deadline::After(kHintTimeout));
+}
+
+void RemoteTable::Follow(uint32_t view_index, const plan::Order::Options& order,
+                         uint64_t position) {
+  CheckFork();
+  std::lock_guard lock(mutex_);
+  View& view = *views_[view_index];
+  view.follow = wire::Follow{.view = view.id,
+                             .mode = static_cast<uint8_t>(order.mode),
+                             .seed = order.seed,
+                             .epoch = order.epoch,
+                             .window_ranges = order.window_ranges,
+                             .position = position};
+  // A connection that does not know the view hears of it when it does.
+  if (!link_.connected() || view.generation != link_.generation()) return;
+  (void)link_.Send(*view.follow, {}, Deadline::After(kHintTimeout));
+}
+
+bool RemoteTable::tight() {
+  CheckFork();
+  std::lock_guard lock(mutex_);
+  return tight_;
+}
+
+void RemoteTable::ForgetUnused(uint32_t view) {
+  CheckFork();
+  std::lock_guard lock(mutex_);
+  std::erase_if(views_[view]->mapped,
+                [](const auto& entry) { return entry.second.use_count() == 1; });
 }
 
 uint64_t RemoteTable::Poll() {

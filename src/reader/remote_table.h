@@ -3,10 +3,12 @@
 // version) and in a forked child. Thread-safe; one request at a time.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -14,6 +16,7 @@
 
 #include "model/chunk.h"
 #include "model/manifest.h"
+#include "plan/order.h"
 #include "reader/copy_helper.h"
 #include "reader/mapped_chunk.h"
 #include "reader/node_link.h"
@@ -39,12 +42,25 @@ class RemoteTable {
   // A number for a projection, the same for the same one.
   uint32_t ViewOf(const model::Projection& columns);
 
+  // Where the time of a call went; added to what is there.
+  struct Times {
+    std::chrono::nanoseconds store{0};   // chunks that were there
+    std::chrono::nanoseconds source{0};  // fills: reading
+    std::chrono::nanoseconds decode{0};  // fills: decoding and storing
+  };
   // The chunks in the order of `refs`. Shared mappings are kept and shared; private ones
   // (writable by their holder alone) are made anew on each call.
   using ChunkPtr = std::shared_ptr<const MappedChunk>;
   Result<std::vector<ChunkPtr>> Acquire(uint32_t view,
                                         std::span<const model::ChunkRef> refs,
-                                        Mapping::Mode mode);
+                                        Mapping::Mode mode, Times* times = nullptr);
+  // Tells the node which order the reader of a view follows, now and after a node died.
+  void Follow(uint32_t view, const plan::Order::Options& order, uint64_t position);
+  // The node has no room to spare: keep nothing mapped for later.
+  bool tight();
+  // Lets go of mappings of a view that nobody uses now.
+  void ForgetUnused(uint32_t view);
+
   // Hints, never waits and never fails.
   void Want(uint32_t view, std::span<const model::ChunkRef> refs);
   void ReportProgress(uint32_t view, uint64_t position, uint64_t position_count);
@@ -64,6 +80,10 @@ class RemoteTable {
     uint64_t generation = 0;  // of the connection that knows it as `id`
     uint32_t id = 0;
     std::unordered_map<model::ChunkRef, std::shared_ptr<MappedChunk>> mapped;
+    std::optional<wire::Follow> follow;
+    // Of the fills that the last Fetch waited for.
+    uint32_t source_us = 0;
+    uint32_t decode_us = 0;
   };
 
   RemoteTable(std::string uri, OpenOptions options);
@@ -79,6 +99,7 @@ class RemoteTable {
   // Runs `attempt` on a connection that knows the view; again on a new one when the node
   // went away meanwhile, until the deadline.
   Status WithNode(View& view, Deadline deadline, const std::function<Status()>& attempt);
+  static void AddTimes(const View& view, std::chrono::nanoseconds waited, Times* times);
   void OnEvicted(const wire::Evicted& evicted);
   void Keep(View& view, const std::shared_ptr<MappedChunk>& chunk);
   void TellUnmapped();
@@ -96,6 +117,7 @@ class RemoteTable {
   uint32_t dataset_id_ = 0;
   std::vector<std::unique_ptr<View>> views_;
   uint64_t evictions_ = 0;
+  bool tight_ = false;
   std::shared_ptr<Unmapped> unmapped_;
 };
 

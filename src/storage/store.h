@@ -55,6 +55,8 @@ class Store {
   // bytes count until the last reader lets go.
   void AddReader(const Hash128& key, uint64_t size);
   void DropReader(const Hash128& key);
+  // The fastest tier is nearly full: what readers keep mapped for later costs others.
+  bool tight() const { return Excess(0, kTightShare) > 0; }
 
   // Copies the chunk to the next faster (slower) tier and drops it here. Nothing to do
   // when there is no such tier or it is there already; kFull when that tier has no room.
@@ -106,6 +108,7 @@ class Store {
   void AddPublished(size_t tier, IndexEntry entry, uint64_t reserved_bytes);
   Status MakeRoom(size_t tier);
   void EvictToLow(size_t tier);
+  static constexpr double kTightShare = 0.9;
   uint64_t Excess(size_t tier, double share) const;
   Level LevelOf(size_t tier) const;
   bool ScanIsDue(size_t tier) const;

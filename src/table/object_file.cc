@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 
 #include "base/arrow_status.h"
@@ -16,6 +17,23 @@ std::span<std::byte> Bytes(arrow::Buffer& buffer) {
   return {reinterpret_cast<std::byte*>(buffer.mutable_data()),
           static_cast<size_t>(buffer.size())};
 }
+
+// Adds the time it lives to a counter, if there is one.
+class ReadTimer {
+ public:
+  explicit ReadTimer(std::atomic<uint64_t>* total)
+      : total_(total), start_(std::chrono::steady_clock::now()) {}
+  ~ReadTimer() {
+    std::chrono::nanoseconds took = std::chrono::steady_clock::now() - start_;
+    if (total_ != nullptr) *total_ += static_cast<uint64_t>(took.count());
+  }
+  ReadTimer(const ReadTimer&) = delete;
+  ReadTimer& operator=(const ReadTimer&) = delete;
+
+ private:
+  std::atomic<uint64_t>* total_;
+  TimePoint start_;
+};
 
 }  // namespace
 
@@ -45,6 +63,7 @@ Status ObjectFile::PrefetchTail(int64_t bytes) {
 }
 
 Status ObjectFile::Fill(const std::vector<Ready>& ranges) {
+  ReadTimer timer(access_.read_ns);
   source::Source& source = *access_.source;
   if (access_.pool == nullptr || ranges.empty()) {
     for (const Ready& range : ranges) {
@@ -86,6 +105,7 @@ arrow::Result<int64_t> ObjectFile::ReadAt(int64_t position, int64_t count, void*
     std::memcpy(out, ready->data(), static_cast<size_t>(count));
     return count;
   }
+  ReadTimer timer(access_.read_ns);
   std::span into(static_cast<std::byte*>(out), static_cast<size_t>(count));
   ARROW_RETURN_NOT_OK(
       ToArrow(access_.source->Read(access_.object, position, into, access_.deadline)));

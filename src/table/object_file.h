@@ -6,6 +6,7 @@
 #include <arrow/memory_pool.h>
 #include <arrow/util/future.h>
 
+#include <atomic>
 #include <memory>
 #include <vector>
 
@@ -24,6 +25,7 @@ struct ObjectAccess {
   arrow::MemoryPool* memory_pool = arrow::default_memory_pool();
   ThreadPool* pool = nullptr;
   Deadline deadline = Deadline::Never();
+  std::atomic<uint64_t>* read_ns = nullptr;  // time spent waiting for the source
 };
 
 // Not for several threads at once.

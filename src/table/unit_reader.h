@@ -4,6 +4,7 @@
 #include <arrow/memory_pool.h>
 #include <arrow/record_batch.h>
 
+#include <atomic>
 #include <memory>
 
 #include "base/clock.h"
@@ -22,6 +23,7 @@ struct DecodeOptions {
   ThreadPool* pool = nullptr;                // for parallel reads; nullptr: none
   Deadline deadline = Deadline::Never();
   FooterCache* footers = nullptr;  // saves reading a file's footer once per unit
+  std::atomic<uint64_t>* read_ns = nullptr;  // time spent waiting for the source
 };
 
 // One thread at a time. After a failure every later call fails the same way.

@@ -62,6 +62,8 @@ struct Writer {
       out.Put(chunk.ref.range);
       out.Put(chunk.ref.group);
       out.Put(chunk.size);
+      out.Put(chunk.source_us);
+      out.Put(chunk.decode_us);
     }
   }
 };
@@ -97,11 +99,13 @@ struct Reader {
     for (std::string& item : value) item = in.GetString();
   }
   void operator()(std::vector<ChunkHandle>& value) {
-    value.resize(in.GetCount(16));
+    value.resize(in.GetCount(24));
     for (ChunkHandle& chunk : value) {
       chunk.ref.range = in.Get<uint32_t>();
       chunk.ref.group = in.Get<uint32_t>();
       chunk.size = in.Get<uint64_t>();
+      chunk.source_us = in.Get<uint32_t>();
+      chunk.decode_us = in.Get<uint32_t>();
     }
   }
 };
@@ -123,13 +127,16 @@ void Members(auto& v, auto& m, Opened*) { Walk(v, m.dataset, m.manifest_bytes); 
 void Members(auto& v, auto& m, View*) { Walk(v, m.dataset, m.columns); }
 void Members(auto& v, auto& m, Viewed*) { Walk(v, m.view); }
 void Members(auto& v, auto& m, GetChunks*) { Walk(v, m.view, m.timeout_ms, m.refs); }
-void Members(auto& v, auto& m, Chunks*) { Walk(v, m.view, m.chunks); }
+void Members(auto& v, auto& m, Chunks*) { Walk(v, m.view, m.tight, m.chunks); }
 void Members(auto& v, auto& m, Want*) { Walk(v, m.view, m.refs); }
 void Members(auto& v, auto& m, Release*) { Walk(v, m.view, m.refs); }
 void Members(auto& v, auto& m, Hold*) { Walk(v, m.view, m.chunks); }
 void Members(auto& v, auto& m, Evicted*) { Walk(v, m.view, m.refs); }
 void Members(auto& v, auto& m, Progress*) {
   Walk(v, m.view, m.position, m.position_count);
+}
+void Members(auto& v, auto& m, Follow*) {
+  Walk(v, m.view, m.mode, m.seed, m.epoch, m.window_ranges, m.position);
 }
 void Members(auto& v, auto& m, Warmup*) { Walk(v, m.view, m.timeout_ms); }
 void Members(auto& v, auto& m, WarmupState*) {

@@ -16,7 +16,7 @@
 
 namespace forebay::wire {
 
-constexpr uint32_t kProtocolVersion = 1;
+constexpr uint32_t kProtocolVersion = 2;
 // Chunks asked for in one request; keeps a request inside one message.
 constexpr size_t kRequestRefsMax = 4096;
 
@@ -65,9 +65,13 @@ struct GetChunks {
 struct ChunkHandle {
   model::ChunkRef ref;
   uint64_t size = 0;
+  // What the fill that brought it spent, for whoever waited; 0 for one that was there.
+  uint32_t source_us = 0;
+  uint32_t decode_us = 0;
 };
 struct Chunks {
   uint32_t view = 0;
+  bool tight = false;               // the store is full: keep nothing mapped for later
   std::vector<ChunkHandle> chunks;  // one descriptor each, in this order
 };
 // No answer: these will be needed, in this order.
@@ -96,6 +100,16 @@ struct Progress {
   uint32_t view = 0;
   uint64_t position = 0;
   uint64_t position_count = 0;
+};
+// No answer: this reader goes through the view in this order (plan/order.h), so the node
+// knows what is needed next. Progress says how far it is.
+struct Follow {
+  uint32_t view = 0;
+  uint8_t mode = 0;
+  uint64_t seed = 0;
+  uint64_t epoch = 0;
+  uint64_t window_ranges = 0;
+  uint64_t position = 0;
 };
 // Answers: WarmupState, repeatedly, until `done`.
 struct Warmup {
@@ -127,9 +141,10 @@ struct Text {
   uint64_t size = 0;
 };
 
-using Message = std::variant<Hello, Welcome, Failure, Open, Opened, View, Viewed,
-                             GetChunks, Chunks, Want, Release, Hold, Evicted, Progress,
-                             Warmup, WarmupState, GetCoverage, Coverage, GetStatus, Text>;
+using Message =
+    std::variant<Hello, Welcome, Failure, Open, Opened, View, Viewed, GetChunks, Chunks,
+                 Want, Release, Hold, Evicted, Progress, Warmup, WarmupState, GetCoverage,
+                 Coverage, GetStatus, Text, Follow>;
 
 struct Envelope {
   uint64_t request = 0;
