@@ -19,9 +19,9 @@ struct FileContext {
   std::string path;  // as the Iceberg manifest has it
   int32_t spec_id = 0;
   int64_t sequence_number = 0;
-  std::optional<int64_t> first_row_id;
+  std::optional<int64_t> first_row_id{};
   // Columns that have one value in the whole file, by field id: identity partitions.
-  std::vector<std::pair<int32_t, iceberg::Value>> constants;
+  std::vector<std::pair<int32_t, iceberg::Value>> constants{};
 
   friend bool operator==(const FileContext&, const FileContext&) = default;
   std::string Encode() const;
