@@ -1,7 +1,10 @@
 #include "native/arrow_capsules.h"
 
+#include <fmt/format.h>
+
 #include <cerrno>
 
+#include "native/errors.h"
 #include "reader/export.h"
 
 #ifndef ARROW_C_STREAM_INTERFACE
@@ -94,7 +97,19 @@ void ReleaseStream(ArrowArrayStream* stream) {
 
 }  // namespace
 
+// Arrow would only say that it does not know the format.
+void CheckReadable(const ArrowFields& fields) {
+  for (const model::Field* field : fields.fields) {
+    if (!field->format.starts_with('?')) continue;
+    throw StatusError(Status::Unsupported(
+        fmt::format("column '{}' has the type {}, which is not read: leave it out with "
+                    "columns=[…]",
+                    field->name, field->format.substr(1))));
+  }
+}
+
 nb::object SchemaCapsule(const ArrowFields& fields) {
+  CheckReadable(fields);
   auto schema = std::make_unique<ArrowSchema>();
   Export(fields, schema.get());
   return Capsule(std::move(schema), "arrow_schema");
@@ -108,6 +123,7 @@ nb::tuple ArrayCapsules(const ArrowFields& fields, ArrowBatch batch) {
 }
 
 nb::object StreamCapsule(ArrowFields fields, NextArrowBatch next) {
+  CheckReadable(fields);
   auto stream = std::make_unique<ArrowArrayStream>();
   stream->get_schema = GetSchema;
   stream->get_next = GetNext;

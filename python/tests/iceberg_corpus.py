@@ -24,9 +24,13 @@ def archive():
     return folder / "iceberg.tar.zst"
 
 
-def unpack(into):
+def opened():
     done = subprocess.run(["zstd", "-dcq", archive()], capture_output=True, check=True)
-    with tarfile.open(fileobj=io.BytesIO(done.stdout)) as tar:
+    return tarfile.open(fileobj=io.BytesIO(done.stdout))
+
+
+def unpack(into):
+    with opened() as tar:
         tar.extractall(into, filter="data")
     return into / "forebay-corpus"
 
