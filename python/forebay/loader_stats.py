@@ -68,7 +68,7 @@ class LoaderStats:
         self._ended = time.perf_counter()
         waited = sum(self.waits.values()) - self.first_wait
         starved = waited > max(_WARN_SECONDS, _WARN_SHARE * self.seconds)
-        _log.log(logging.WARNING if starved else logging.INFO, "%s", self.line())
+        _log.log(logging.WARNING if starved else logging.INFO, "%s", self)
 
     @property
     def seconds(self) -> float:
@@ -80,7 +80,7 @@ class LoaderStats:
                 "first_wait_seconds": self.first_wait, "starved_steps": self.starved_steps,
                 "waited": dict(self.waits)}
 
-    def line(self) -> str:
+    def __str__(self) -> str:
         begin = f"epoch {self.epoch}: {self.steps} steps in {self.seconds:.1f} s, "
         if self.starved_steps == 0:
             return begin + "never starved"

@@ -12,15 +12,17 @@ import torch.utils.data
 
 from .. import _native
 from .._arguments import whole
-from ..loader_stats import LoaderStats, costs_of
+from ..loader_stats import LoaderStats
 from ..ordered_map import OrderedMap
-from .batch import Batch
 from .dataset import _ALL_STEPS, Dataset
-from .nested import mapped
+from .workshop import Made, Tools, Workshop
 
 _THREADS_MAX = 8
 # Below this a wait is the cost of handing over; asking what it was for would cost more.
 _READY_SECONDS = 50e-6
+# So many steps before the end of an epoch the next one is begun. Narrow rows are gathered
+# in blocks of up to 32 batches, and one block should be ready.
+_STEPS_BEFORE_END = 64
 
 
 class Loader:
@@ -43,17 +45,15 @@ class Loader:
             raise TypeError(f"a Loader is for a forebay.torch.Dataset, not for a "
                             f"{type(dataset).__name__}")
         self.dataset = dataset
-        self._threads = whole("threads", _threads() if threads is None else threads, 1)
-        self._prefetch = whole("prefetch", max(4, 2 * self._threads) if prefetch is None
-                               else prefetch, 1)
-        self._convert = dataset.converter(from_arrow)
-        self._converts_itself = bool(from_arrow or dataset.from_arrow)
-        self._transform = transform
-        self._pin_memory = pin_memory
-        self._ring = _ring(device, self._prefetch)
-        if pin_memory and self._ring is None and not torch.cuda.is_available():
+        threads = _threads() if threads is None else whole("threads", threads, 1)
+        prefetch = max(4, 2 * threads) if prefetch is None else whole("prefetch", prefetch, 1)
+        ring = _ring(device, prefetch)
+        if pin_memory and ring is None and not torch.cuda.is_available():
             raise RuntimeError("pin_memory=True needs CUDA, and torch finds none here: leave "
                                "it out on machines without a GPU")
+        self._tools = Tools(dataset.converter(from_arrow), transform, pin_memory, ring)
+        self._streams = _Streams(dataset, threads, prefetch)
+        self._works_ahead = self._tools.needs_threads(bool(from_arrow or dataset.from_arrow))
         self._stats = LoaderStats(dataset.epoch)
 
     def __len__(self) -> int:
@@ -78,42 +78,38 @@ class Loader:
         what; docs/python.md has the names."""
         return self._stats.as_dict()
 
-    def _begin(self) -> tuple[int, _native.Stream, LoaderStats]:
-        epoch, start = self.dataset.progress.begin()
-        self._stats = LoaderStats(epoch)
-        return epoch, self._stream(epoch, start), self._stats
 
-    def _stream(self, epoch: int, start: int) -> _native.Stream:
-        options = self.dataset.stream_options(epoch, start)
-        options.threads = self._threads
-        options.ahead = self._prefetch
-        return self.dataset.dataset._table.stream(options)
+class _Streams:
+    """The native streams of a loader: that of an epoch, and one begun early."""
 
-    def _needs_threads(self) -> bool:
-        """Whether something of the user's, or slow, is to be done ahead of the loop."""
-        return bool(self._transform or self._pin_memory or self._ring
-                    or self._converts_itself)
+    def __init__(self, dataset: Dataset, threads: int, prefetch: int):
+        self._dataset = dataset
+        self.threads = threads
+        self.prefetch = prefetch
+        self._early: tuple[tuple[int, int, int], _native.Stream] | None = None
+        self._last_epoch: int | None = None
+        self._advance = 1  # from one epoch to the next, as seen last
 
+    def begin(self, epoch: int, start: int) -> _native.Stream:
+        if self._last_epoch is not None:
+            self._advance = epoch - self._last_epoch
+        self._last_epoch = epoch
+        early, self._early = self._early, None
+        if early is not None and early[0] == (os.getpid(), epoch, start):
+            return early[1]
+        return self._make(epoch, start)
 
-class _Made:
-    """A batch, where it ends, and what went into it."""
+    def begin_next(self, epoch: int) -> None:
+        """Begins the epoch that probably comes after this one."""
+        following = epoch + self._advance
+        if following >= 0:
+            self._early = (os.getpid(), following, 0), self._make(following, 0)
 
-    __slots__ = ("batch", "position", "_native", "_seconds", "_costs")
-
-    def __init__(self, batch: Any, position: int, native: _native.Batch,
-                 seconds: dict[str, float]):
-        self.batch = batch
-        self.position = position
-        self._native: _native.Batch | None = native
-        self._seconds = seconds
-        self._costs: dict[str, float] | None = None
-
-    def costs(self) -> dict[str, float]:
-        """Seconds by cause."""
-        if self._costs is None:
-            self._costs = costs_of(self._seconds, getattr(self._native, "times", {}))
-            self._native = None
-        return self._costs
+    def _make(self, epoch: int, start: int) -> _native.Stream:
+        options = self._dataset.stream_options(epoch, start)
+        options.threads = self.threads
+        options.ahead = self.prefetch
+        return self._dataset.dataset._table.stream(options)
 
 
 class _Pass:
@@ -121,16 +117,21 @@ class _Pass:
 
     def __init__(self, loader: Loader):
         self._dataset = loader.dataset
-        self._epoch, self._stream, self._stats = loader._begin()
-        self._workshop = _Workshop(loader, self._stream, self._epoch)
-        self._ring = loader._ring
-        self._ahead: OrderedMap | None = None
+        self._streams = loader._streams
+        self._epoch, start = self._dataset.progress.begin()
+        self._stats = loader._stats = LoaderStats(self._epoch)
+        self._stream = self._streams.begin(self._epoch, start)
+        self._steps_to_next = max(1, self._stream.rank_step_count - _STEPS_BEFORE_END)
+        self._workshop = Workshop(loader._tools, self._stream,
+                                  self._dataset.cursor(self._epoch, 0))
+        self._ring = loader._tools.ring
         self._over = False
         self._broken = False
-        if loader._needs_threads():
+        self._ahead: OrderedMap | None = None
+        if loader._works_ahead:
             self._ahead = OrderedMap(self._workshop.pull, self._workshop.make_ahead,
-                                     threads=loader._threads, ahead=loader._prefetch,
-                                     cancel=self._stream.cancel)
+                                     threads=self._streams.threads,
+                                     ahead=self._streams.prefetch, cancel=self._stream.cancel)
 
     def __iter__(self) -> _Pass:
         return self
@@ -147,14 +148,17 @@ class _Pass:
             self._finish()
             raise StopIteration
         waited = time.perf_counter() - began
-        if waited < _READY_SECONDS and self._stats.steps:
-            self._stats.add_ready(waited)
+        stats = self._stats
+        if waited < _READY_SECONDS and stats.steps:
+            stats.add_ready(waited)
         else:
-            self._stats.add(waited, made.costs())
+            stats.add(waited, made.costs())
+        if stats.steps == self._steps_to_next:
+            self._streams.begin_next(self._epoch)
         self._dataset.progress.received(self._epoch, made.position)
         return made.batch
 
-    def _next_made(self) -> _Made | None:
+    def _next_made(self) -> Made | None:
         if self._ahead is None:
             # After an error of its own the native stream gives the same batch again.
             pulled = self._workshop.pull()
@@ -175,46 +179,6 @@ class _Pass:
         self._stats.end()
         if self._ahead is not None:
             self._ahead.close()
-
-
-class _Workshop:
-    """Makes of native batches what the loop gets. Several threads may use it."""
-
-    def __init__(self, loader: Loader, stream: _native.Stream, epoch: int):
-        self._stream = stream
-        self._cursor = loader.dataset.cursor(epoch, 0)
-        self._convert = loader._convert
-        self._transform = loader._transform
-        self._pin_memory = loader._pin_memory
-        self._ring = loader._ring
-
-    def pull(self) -> tuple[_native.Batch, float] | None:
-        native = self._stream.next()
-        return None if native is None else (native, self._stream.waited)
-
-    def make(self, pulled: tuple[_native.Batch, float]) -> _Made:
-        native, waited = pulled
-        position = self._stream.position_after(native.step + 1)
-        began = time.perf_counter()
-        batch = self._convert(native)
-        converted = time.perf_counter()
-        if self._transform is not None:
-            batch = self._transform(batch)
-        if type(batch) is dict:
-            batch = Batch(batch, self._cursor, position)
-        transformed = time.perf_counter()
-        if self._ring is not None:
-            batch = self._ring.send(batch)
-        elif self._pin_memory:
-            batch = mapped(batch, torch.Tensor.pin_memory)
-        return _Made(batch, position, native, {
-            "native": waited, "gather": converted - began,
-            "transform": transformed - converted, "device": time.perf_counter() - transformed})
-
-    def make_ahead(self, pulled: tuple[_native.Batch, float]) -> _Made:
-        made = self.make(pulled)
-        made.costs()
-        return made
 
 
 def _threads() -> int:
