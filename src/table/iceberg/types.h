@@ -43,8 +43,14 @@ struct Type {
   TypeId id = TypeId::kUnknown;
   int32_t precision = 0;  // of a decimal
   int32_t scale = 0;
-  int32_t length = 0;           // of a fixed
-  std::vector<Field> fields{};  // struct: its fields; list: element; map: key, value
+  int32_t length = 0;  // of a fixed
+  // Struct: its fields; list: element; map: key, value. (Clang can't initialize a member
+  // of an incomplete type, GCC warns at every aggregate that does not say it.)
+#ifdef __clang__
+  std::vector<Field> fields;
+#else
+  std::vector<Field> fields{};
+#endif
 
   bool primitive() const { return id < TypeId::kStruct; }
   bool supported() const { return id < TypeId::kVariant; }  // itself, not its fields

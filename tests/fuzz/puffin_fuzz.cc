@@ -1,0 +1,7 @@
+// libFuzzer's entry for puffin files; see tools/fuzz.
+#include "fuzz/iceberg_targets.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  forebay::fuzz::FuzzPuffin({reinterpret_cast<const char*>(data), size});
+  return 0;
+}
