@@ -53,7 +53,7 @@ Result<std::string> BuildManifest(const TablePlan& plan, const CutOptions& cuts)
     uint64_t rows = RowsBefore(file, static_cast<uint32_t>(file.groups.size()));
     builder.AddObject(
         file.object, {.row_count = rows, .format = file.format, .context = file.context});
-    files.push_back({file.object.uri, file.groups, file.alone});
+    files.push_back({file.object.uri, file.groups, file.alone, file.commit});
   }
   FB_ASSIGN_OR_RETURN(auto units, CutUnits(files, cuts));
   for (Unit& unit : units) {

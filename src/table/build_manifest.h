@@ -20,6 +20,7 @@ struct PlannedFile {
   std::string depends_on{};  // what its rows depend on besides its bytes; part of keys
   std::vector<GroupLayout> groups{};  // column bytes by the table's columns
   std::vector<uint32_t> alone{};      // as in CutFile
+  int64_t commit = 0;                 // as in CutFile
   model::LiveRows live{};             // no words: all rows
 };
 

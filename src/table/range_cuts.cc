@@ -14,6 +14,8 @@ using Unit = model::ManifestBuilder::Unit;
 // What opening one more file costs, in bytes of decoded rows: 1/512 of a range keeps runs
 // of tiny files to a few hundred.
 constexpr uint64_t kFileCostShare = 512;
+// A commit's files are a unit of their own from this share of a range on.
+constexpr uint64_t kCommitShare = 256;
 
 uint64_t BytesOf(const GroupLayout& group) {
   uint64_t bytes = group.other_bytes;
@@ -86,6 +88,10 @@ class Cutter {
 
   Status AddTinyFile(uint32_t index) {
     const CutFile& file = files_[index];
+    if (!run_.pieces.empty() && run_.bytes >= options_.range_bytes / kCommitShare &&
+        files_[run_.pieces.back().object].commit != file.commit) {
+      FB_RETURN_NOT_OK(Flush());
+    }
     for (uint32_t g = 0; g < file.groups.size(); ++g) run_.Add(index, g, file.groups[g]);
     uint64_t cost = BytesOf(file) + options_.range_bytes / kFileCostShare;
     run_.cost += cost;

@@ -23,6 +23,9 @@ struct CutFile {
   // Columns that have chunks of their own whatever their size, ascending: those that the
   // file does not have. So a new column leaves the chunks of older files as they are.
   std::vector<uint32_t> alone{};
+  // Small files are joined within a commit and, where commits are tiny, over several; so
+  // what is added later leaves the units of earlier commits as they are.
+  int64_t commit = 0;
 };
 
 // Rows a range never exceeds, however small they are.

@@ -58,12 +58,23 @@ class IcebergTable:
         self.partition = partition
         self.properties = properties or {}
         self.uuid = str(uuid.uuid4())
+        self.last_column_id = len(columns)
+        self.schemas = [self._schema_json(0)]
         self.manifests = []  # dicts of the manifest list
         self.snapshots = []
         self.sequence = 0
         self.next_row_id = 0
         (self.folder / "metadata").mkdir(parents=True)
         (self.folder / "data").mkdir()
+
+    def evolve(self, add=(), rename=(), drop=()):
+        """The next commit has another schema: columns added, renamed (pairs), dropped."""
+        names = dict(rename)
+        self.columns = [(i, names.get(n, n), k) for i, n, k in self.columns if n not in drop]
+        for name, kind in add:
+            self.last_column_id += 1
+            self.columns.append((self.last_column_id, name, kind))
+        self.schemas.append(self._schema_json(len(self.schemas)))
 
     # ── files ─────────────────────────────────────────────────────────────────────────────
 
@@ -136,7 +147,8 @@ class IcebergTable:
         self.snapshots.append({
             "snapshot-id": snapshot_id, "sequence-number": self.sequence,
             "timestamp-ms": 1790000000000 + self.sequence * 1000,
-            "manifest-list": str(path), "summary": {"operation": "append"}, "schema-id": 0,
+            "manifest-list": str(path), "summary": {"operation": "append"},
+            "schema-id": len(self.schemas) - 1,
             **({"first-row-id": 0, "added-rows": self.next_row_id} if self.version > 2 else {})})
         self._metadata(snapshot_id)
         return snapshot_id
@@ -153,7 +165,8 @@ class IcebergTable:
         part, partition_fields = self._partition_schema()
         rows = [{"status": 1, "snapshot_id": snapshot_id, "data_file": entry(f)} for f in files]
         size = avro_writer.write(path, manifest_schema(part), rows, {
-            "schema": json.dumps(self._schema_json()), "schema-id": "0",
+            "schema": json.dumps(self.schemas[-1]),
+            "schema-id": str(len(self.schemas) - 1),
             "partition-spec": json.dumps(partition_fields), "partition-spec-id": "0",
             "format-version": str(self.version), "content": "deletes" if content else "data"})
         return {"manifest_path": str(path), "manifest_length": size, "partition_spec_id": 0,
@@ -190,8 +203,8 @@ class IcebergTable:
                 [{"name": name, "transform": self.partition[1], "source-id": source,
                   "field-id": 1000}])
 
-    def _schema_json(self):
-        return {"type": "struct", "schema-id": 0, "fields": [
+    def _schema_json(self, schema_id):
+        return {"type": "struct", "schema-id": schema_id, "fields": [
             {"id": i, "name": name, "required": False, "type": kind}
             for i, name, kind in self.columns]}
 
@@ -202,8 +215,9 @@ class IcebergTable:
             "format-version": self.version, "table-uuid": self.uuid,
             "location": str(self.folder), "last-sequence-number": self.sequence,
             "last-updated-ms": self.snapshots[-1]["timestamp-ms"],
-            "last-column-id": len(self.columns), "current-schema-id": 0,
-            "schemas": [self._schema_json()], "default-spec-id": 0,
+            "last-column-id": self.last_column_id,
+            "current-schema-id": len(self.schemas) - 1,
+            "schemas": self.schemas, "default-spec-id": 0,
             "partition-specs": [{"spec-id": 0, "fields": partition}],
             "last-partition-id": 1000, "default-sort-order-id": 0,
             "sort-orders": [{"order-id": 0, "fields": []}], "properties": self.properties,

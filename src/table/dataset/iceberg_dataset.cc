@@ -260,6 +260,7 @@ Result<std::string> IcebergDataset::Plan(const PlanOptions& options,
     file.object = files[i].object;
     file.format = files[i].format;
     file.context = files[i].context;
+    file.commit = scan.data[i].sequence_number;
     FB_ASSIGN_OR_RETURN(auto facts, by_id::FileContext::Decode(files[i].context));
     file.depends_on = DependsOn(facts.constants, request.name_mapping);
     SetColumns(layouts[i], schema_, &file);
