@@ -41,6 +41,8 @@ Result<std::shared_ptr<const Version>> Catalog::Open(const std::string& uri,
                  RedactUri(uri), version.status().message());
   }
   table::PlanOptions plan{.pool = options_.pool,
+                          .range_bytes = options_.range_bytes,
+                          .wide_bytes = options_.range_bytes / 16,
                           .memory_pool = options_.memory,
                           .deadline = deadline,
                           .footers = options_.footers};

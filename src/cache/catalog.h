@@ -11,6 +11,7 @@
 #include <string>
 
 #include "base/clock.h"
+#include "base/size.h"
 #include "base/status.h"
 #include "base/thread_pool.h"
 #include "cache/version.h"
@@ -29,6 +30,7 @@ class Catalog {
     arrow::MemoryPool* memory = nullptr;
     table::FooterCache* footers = nullptr;
     SourceOpener open_source = source::OpenSource;
+    uint64_t range_bytes = 16 * kMiB;  // decoded rows of a row range
     // Places that may be read; empty: all. Checked before a source is touched.
     std::vector<std::string> allowed{};
   };
