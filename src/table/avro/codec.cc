@@ -115,9 +115,10 @@ Result<std::string_view> Codec::Stream(std::string_view bytes, size_t size_max) 
       }
       // Another frame or member follows.
       FB_RETURN_NOT_OK(FromArrow(decompressor_->Reset()));
-    } else if (used_ == capacity_ || step->need_more_output) {
+    } else if (used_ == capacity_) {
       FB_RETURN_NOT_OK(Reserve(std::min(room, capacity_ * 2), room));
-    } else if (bytes.empty() || step->bytes_read == 0) {
+    } else if (step->bytes_read == 0 && step->bytes_written == 0) {
+      // It says that it wants more room, but it has some: it wants more input.
       return Damaged("it ends too early");
     }
   }

@@ -131,6 +131,16 @@ TEST(Container, RefusesMoreRowsThanBytes) {
   EXPECT_EQ(ReadAll(sample.Write()).status().code(), StatusCode::kCorrupt);
 }
 
+TEST(Codec, EndsWhenItsInputDoes) {
+  for (Compression compression :
+       {Compression::kDeflate, Compression::kZstd, Compression::kGzip,
+        Compression::kLz4Frame, Compression::kSnappy}) {
+    auto codec = Codec::Make(compression);
+    ASSERT_TRUE(codec.ok()) << codec.status();
+    EXPECT_EQ(codec->Decompress("", 1 << 20).status().code(), StatusCode::kCorrupt);
+  }
+}
+
 TEST(Codec, StopsAtItsLimit) {
   std::string zeros(1 << 20, '\0');
   SampleFile file{.schema = R"("bytes")", .codec = "deflate", .metadata = {}};
