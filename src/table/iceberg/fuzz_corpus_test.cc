@@ -1,7 +1,7 @@
 // What the fuzzers found and started from, run again as plain tests.
 #include <gtest/gtest.h>
 
-#include "fuzz/iceberg_targets.h"
+#include "support/iceberg_fuzz.h"
 #include "table/iceberg/corpus.h"
 
 namespace forebay::table::iceberg {
