@@ -27,8 +27,7 @@ class DataLoader(torch.utils.data.DataLoader):
         super().__init__(dataset, batch_size=None, **arguments)
 
     def __iter__(self) -> Iterator[Any]:
-        progress = self.dataset.progress
-        epoch, start = progress.begin()
+        epoch, start = self.dataset.begin()
         shares = self.dataset.stream(epoch, start)
         return self._counted(super().__iter__(), shares, epoch)
 

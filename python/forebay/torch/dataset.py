@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -20,6 +21,7 @@ from .batch import Batch
 from .progress import Progress
 
 _ALL_STEPS = 2**62  # more than any epoch has
+_log = logging.getLogger("forebay")
 
 
 class Dataset(torch.utils.data.IterableDataset):
@@ -114,7 +116,6 @@ class Dataset(torch.utils.data.IterableDataset):
         return self.stream(self.epoch, self.progress.start).rank_step_count
 
     def __iter__(self) -> Iterator[Any]:
-        place.check(self._place)
         info = torch.utils.data.get_worker_info()
         return self._batches() if info is None else self._of_worker(info.id, info.num_workers)
 
@@ -127,8 +128,13 @@ class Dataset(torch.utils.data.IterableDataset):
 
     # What follows is for the loaders.
 
-    def check_place(self) -> None:
+    def begin(self) -> tuple[int, int]:
+        """A loop of this process begins: with which epoch, from which position on."""
         place.check(self._place)
+        epoch, start = self.progress.begin()
+        if self._arguments["remainder"] == "keep" and self._place.size > 1:
+            self._say_who_has_less(epoch, start)
+        return epoch, start
 
     def stream_options(self, epoch: int, position: int) -> _native.StreamOptions:
         options = stream_options(epoch=epoch, start_position=position, **self._arguments)
@@ -153,7 +159,7 @@ class Dataset(torch.utils.data.IterableDataset):
 
     def _batches(self) -> Iterator[Any]:
         """For a loop in this process, which receives what is yielded."""
-        epoch, start = self.progress.begin()
+        epoch, start = self.begin()
         stream = self.stream(epoch, start)
         for batch, position in self._placed(stream, epoch):
             self.progress.received(epoch, position)
@@ -162,6 +168,7 @@ class Dataset(torch.utils.data.IterableDataset):
 
     def _of_worker(self, worker: int, worker_count: int) -> Iterator[Any]:
         """For a DataLoader, which asks its workers in turn."""
+        place.check(self._place)
         epoch, start = self.epoch, self.progress.start
         saved, self._saved = self._saved, None
         if saved is not None:
@@ -181,6 +188,17 @@ class Dataset(torch.utils.data.IterableDataset):
             self.progress.at = (epoch, position)
             self._share = self._share._replace(steps=self._share.steps + 1)
             yield batch
+
+    def _say_who_has_less(self, epoch: int, start: int) -> None:
+        options = self.stream_options(epoch, start)
+        steps = []
+        for options.rank in (0, self._place.size - 1):
+            steps.append(self._dataset._table.stream(options).rank_step_count)
+        if steps[0] != steps[1]:
+            _log.warning("epoch %d: the first ranks have %d steps and the last %d, because "
+                         "remainder=\"keep\" adds nothing: a loop with a collective in each step "
+                         "would wait for ever; use \"drop\", \"pad\" or \"wrap\" for those",
+                         epoch, *steps)
 
     def _placed(self, stream: _native.Stream, epoch: int) -> Iterator[tuple[Any, int]]:
         """Batches, each with the position it ends at."""

@@ -63,7 +63,6 @@ class Loader:
         if torch.utils.data.get_worker_info() is not None:
             raise RuntimeError("a Loader has threads and no workers: iterate over it in the "
                                "training process")
-        self.dataset.check_place()
         return _Pass(self)
 
     def state_dict(self) -> dict[str, Any]:
@@ -118,7 +117,7 @@ class _Pass:
     def __init__(self, loader: Loader):
         self._dataset = loader.dataset
         self._streams = loader._streams
-        self._epoch, start = self._dataset.progress.begin()
+        self._epoch, start = self._dataset.begin()
         self._stats = loader._stats = LoaderStats(self._epoch)
         self._stream = self._streams.begin(self._epoch, start)
         self._steps_to_next = max(1, self._stream.rank_step_count - _STEPS_BEFORE_END)
