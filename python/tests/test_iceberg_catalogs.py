@@ -166,6 +166,40 @@ def test_a_sql_catalog_of_pyiceberg(tmp_path, home):
     assert same_rows(read(uri), ROWS.slice(500))
 
 
+def test_hidden_columns_come_when_they_are_named(tmp_path, home):
+    table = write(sql_catalog(tmp_path / "one"), "db.events")
+    table.append(ROWS.slice(0, 3))
+    uri = f"iceberg+sqlite://{tmp_path}/one/catalog.db/db.events"
+    ds = forebay.open(uri)
+    assert ds.columns == ["id", "name"]
+    found = ds.take(range(ds.num_rows), columns=["_pos", "id", "_file", "_spec_id"])
+    assert set(found["_file"]) == {task.file.file_path for task in table.scan().plan_files()}
+    assert sorted(found["_pos"]) == sorted([*range(1000), *range(3)])
+    assert (found["_pos"] == found["id"]).all() and set(found["_spec_id"]) == {0}
+    named = forebay.open(uri, columns=["_pos", "id"])
+    assert named.columns == ["_pos", "id"] and pa.table(named).num_rows == 1003
+    with pytest.raises(ValueError, match="_nothing"):
+        forebay.open(uri, columns=["_nothing"])
+
+
+def test_a_table_of_a_catalog_is_pickled_and_trained_on(tmp_path, home, run_python):
+    import pickle
+    table = write(sql_catalog(tmp_path / "one"), "db.events")
+    uri = f"iceberg+sqlite://{tmp_path}/one/catalog.db/db.events"
+    ds = forebay.open(uri, filter="id >= 900", snapshot=table.current_snapshot().snapshot_id)
+    table.append(ROWS)
+    (tmp_path / "pickle").write_bytes(pickle.dumps(ds))
+    program = ("import pathlib, pickle, sys;"
+               "ds = pickle.loads(pathlib.Path(sys.argv[1]).read_bytes());"
+               "batches = ds.batches(10, shuffle='global', columns=['id']);"
+               "print(sum(len(b['id']) for b in batches))")
+    assert run_python(program, tmp_path / "pickle") == "100\n"
+    torch = pytest.importorskip("forebay.torch")
+    batches = list(torch.Dataset(uri, 50, columns=["id", "_pos"], filter="id < 75"))
+    assert [sorted(batch) for batch in batches] == [["_pos", "id"]] * 3
+    assert sorted(v for b in batches for v in b["id"].tolist()) == sorted([*range(75)] * 2)
+
+
 def test_of_several_sql_catalogs_in_a_file_one_is_chosen(tmp_path, home):
     for name, rows in (("one", ROWS.slice(0, 3)), ("two", ROWS.slice(3, 3))):
         write(sql_catalog(tmp_path / "both", name), "db.events", rows)

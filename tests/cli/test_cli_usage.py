@@ -23,6 +23,18 @@ WRONG = [
                              "see forebay inspect --help"),
     ("inspect t --option frob", 2, "--option wants KEY=VALUE"),
     ("inspect t --option a=1 --option a=2", 2, "--option a is given twice"),
+    ("inspect t -O a=1 -O a=2", 2, "--option a is given twice"),
+    ("inspect t --catalog x -O catalog=y", 2, "--option catalog is also given by its own name"),
+    ("inspect t --tag a --branch b", 2, "give at most one of --snapshot, --tag, --branch and "
+                                        "--as-of"),
+    ("inspect t --snapshot gold", 2, "--snapshot wants the number of a snapshot, not 'gold'; "
+                                     "for names there are --tag and --branch"),
+    ("inspect t --as-of soon", 2, "'soon' is not a time; write 2026-10-01T00:00:00Z, 2026-10-01 "
+                                  "or milliseconds since 1970"),
+    ("inspect t --remap x", 2, "--remap wants OLD=NEW, as s3://old-bucket/=s3://new-bucket/, "
+                               "not 'x'"),
+    ("inspect iceberg+rest://h/events", 2, "a table of a catalog is named by its namespace and "
+                                           "its name, as db.events, not 'events'"),
     ("inspect t --timeout soon", 2, "'soon' is not a span of time; write 30s, 10m or 2h"),
     ("inspect t --store frob", 2, "not a tier: 'frob'; write a store like "
                                   "mem:4GiB,ssd:/var/cache/forebay:100GiB"),
