@@ -82,6 +82,7 @@ Engine::Engine(std::unique_ptr<storage::Store> store, const Options& options)
                 .memory = &memory_,
                 .footers = &footers_,
                 .open_source = options.open_source,
+                .range_bytes = options.range_bytes,
                 .allowed = options.allowed}),
       fills_({.store = store_.get(),
               .memory = &memory_,

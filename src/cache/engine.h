@@ -38,6 +38,7 @@ class Engine {
     size_t fill_threads = 0;                         // 0: one per core, at least 2
     size_t read_threads = 16;                        // source reads in flight
     SourceOpener open_source = source::OpenSource;
+    uint64_t range_bytes = 16 * kMiB;     // as the catalog's
     std::vector<std::string> allowed{};   // as the catalog's
     std::shared_ptr<NextUse> next_use{};  // shared with the store's policy
   };

@@ -12,7 +12,7 @@ namespace forebay::cache {
 namespace {
 
 constexpr ClientId kClient = 1;
-constexpr int64_t kRanges = 1500;
+constexpr int64_t kRanges = 400;
 constexpr int64_t kRangeRows = 1024;
 const std::string kUri = "mem://data/numbers";
 

@@ -15,6 +15,8 @@ namespace {
 
 // How often the node looks whether it should leave.
 constexpr milliseconds kTick = milliseconds(200);
+constexpr double kHighWatermark = 0.995;
+constexpr double kLowWatermark = 0.99;
 
 nlohmann::json DescribeTiers(const storage::StoreStats& stats) {
   auto tiers = nlohmann::json::array();
@@ -39,6 +41,11 @@ Result<std::unique_ptr<Node>> Node::Start(Options options) {
   FB_RETURN_NOT_OK(node->ListenOrYield());
   storage::StoreOptions store;
   store.tiers = storage::TiersOf(node->options_.store);
+  // Eviction knows what is needed when, so there is no use in evicting ahead.
+  for (storage::TierOptions& tier : store.tiers) {
+    tier.high_watermark = kHighWatermark;
+    tier.low_watermark = kLowWatermark;
+  }
   auto next_use = std::make_shared<cache::NextUse>();
   store.policy = std::make_unique<cache::FarthestNextUse>(next_use);
   node->options_.engine.next_use = next_use;
