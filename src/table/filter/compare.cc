@@ -11,6 +11,7 @@
 #include <cmath>
 #include <limits>
 
+#include "table/filter/value_set.h"
 #include "table/iceberg/calendar.h"
 
 namespace forebay::table::filter {
@@ -20,7 +21,7 @@ using iceberg::Int128;
 using iceberg::TypeId;
 using iceberg::Value;
 
-// Longer lists are searched by halves.
+// Longer lists are hashed.
 constexpr size_t kShortList = 8;
 constexpr int64_t kMillisPerDay = 86'400'000;
 
@@ -48,12 +49,8 @@ Mask CompareWithList(int64_t rows, const Get& get, const std::vector<T>& values,
       return found == wanted;
     });
   }
-  return FillMask(rows, [&](int64_t i) {
-    auto x = get(i);
-    // NaN, which is in no list, has no place in the order.
-    bool found = x == x && std::binary_search(values.begin(), values.end(), x);
-    return found == wanted;
-  });
+  ValueSet<T> set(values);
+  return FillMask(rows, [&](int64_t i) { return set.Contains(get(i)) == wanted; });
 }
 
 // Comparisons are written so that NaN is above everything.

@@ -5,6 +5,8 @@
 #include <arrow/util/float16.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "table/filter/bind.h"
 
 namespace forebay::table::filter {
@@ -76,6 +78,15 @@ TEST(Evaluate, HalfFloatsKnowNan) {
   EXPECT_EQ(Kept("x = 0", halves), "0100");
   EXPECT_EQ(Kept("x is nan", halves), "0010");
   EXPECT_EQ(Kept("x is not nan", halves), "1101");
+}
+
+TEST(Evaluate, NanIsInNoListOfNumbersHoweverLong) {
+  PlainColumn doubles{"g", Make<arrow::DoubleType, double>({std::nan(""), 1, 20, -0.0},
+                                                           arrow::float64())};
+  EXPECT_EQ(Kept("x in (0, 1, 2, 3)", doubles), "01010");
+  EXPECT_EQ(Kept("x in (0, 1, 2, 3, 4, 5, 6, 7, 8, 9)", doubles), "01010");
+  EXPECT_EQ(Kept("x not in (0, 1, 2, 3, 4, 5, 6, 7, 8, 9)", doubles), "10100");
+  EXPECT_EQ(Kept("x in (0, 1, 2, 3, 4, 5, 6, 7, 8, 'NaN')", doubles), "11010");
 }
 
 TEST(Evaluate, TimesOfAllUnits) {

@@ -37,7 +37,6 @@ bool IsTimestamp(const Type& type) {
 
 // The first value of the column that a year, month, day or hour begins with.
 std::optional<Int128> BeginOf(const PartitionSource& source, int64_t ordinal) {
-  if (ordinal > kOrdinalMax || ordinal < -kOrdinalMax) return std::nullopt;
   Int128 days = ordinal;
   if (source.transform.kind == TransformKind::kYear) {
     days = iceberg::DaysFromCivil({.year = 1970 + ordinal, .month = 1, .day = 1});
@@ -58,13 +57,17 @@ std::optional<Int128> BeginOf(const PartitionSource& source, int64_t ordinal) {
   return days * seconds * UnitsPerSecond(*source.type);
 }
 
+bool MadeUp(int64_t ordinal) { return ordinal > kOrdinalMax || ordinal < -kOrdinalMax; }
+
 std::optional<Value> TimeLower(const PartitionSource& source, int64_t ordinal) {
+  if (MadeUp(ordinal)) return std::nullopt;
   // Writers have rounded times before 1970 towards it: the value may belong one earlier.
   auto begin = BeginOf(source, ordinal <= 0 ? ordinal - 1 : ordinal);
   return begin ? Fitting(*begin) : std::nullopt;
 }
 
 std::optional<Value> TimeUpper(const PartitionSource& source, int64_t ordinal) {
+  if (MadeUp(ordinal)) return std::nullopt;
   auto end = BeginOf(source, ordinal + 1);
   return end ? Fitting(*end - 1) : std::nullopt;
 }
