@@ -2,13 +2,15 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
+#include <algorithm>
 
 namespace forebay::table::iceberg {
 namespace {
 
 // Years of Java's and Arrow's widest timestamps are far inside this.
 constexpr int64_t kYearMax = 9'999'999;
+// What damaged files hold may be any number.
+constexpr int64_t kDaysMax = int64_t{1} << 40;
 
 // Takes exactly `digits` digits.
 std::optional<int64_t> TakeDigits(std::string_view* text, size_t digits) {
@@ -111,7 +113,7 @@ bool TakeZone(std::string_view* text, std::optional<int64_t>* seconds) {
 
 // Counts years from March, so that the leap day is a year's last.
 CivilDate CivilFromDays(int64_t days) {
-  days += 719'468;  // since 0000-03-01
+  days = std::clamp(days, -kDaysMax, kDaysMax) + 719'468;  // since 0000-03-01
   int64_t era = FloorDivide(days, 146'097);
   int64_t day_of_era = days - era * 146'097;
   int64_t year_of_era =
@@ -160,7 +162,7 @@ std::string FormatTime(int64_t units, int64_t units_per_second) {
   std::string text =
       fmt::format("{:02}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60);
   if (fraction == 0) return text;
-  int digits = units_per_second == 1'000'000'000 ? 9 : 6;
+  int digits = units_per_second == 1'000'000'000 ? 9 : units_per_second == 1000 ? 3 : 6;
   return text + fmt::format(".{:0{}}", fraction, digits);
 }
 
@@ -187,8 +189,10 @@ std::optional<ParsedTimestamp> ParseTimestamp(std::string_view text,
 
 std::string FormatTimestamp(int64_t units, int64_t units_per_second) {
   int64_t day_units = kSecondsPerDay * units_per_second;
-  int64_t days = FloorDivide(units, day_units);
-  return FormatDate(days) + "T" + FormatTime(units - days * day_units, units_per_second);
+  int64_t time = units % day_units;
+  if (time < 0) time += day_units;
+  return FormatDate(FloorDivide(units, day_units)) + "T" +
+         FormatTime(time, units_per_second);
 }
 
 }  // namespace forebay::table::iceberg

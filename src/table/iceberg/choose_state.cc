@@ -1,6 +1,7 @@
 // Which snapshot and schema a choice means.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string>
 
 #include "table/iceberg/calendar.h"
@@ -46,7 +47,7 @@ std::string RefList(const TableMetadata& metadata, bool branches) {
 }
 
 std::string TimeText(int64_t timestamp_ms) {
-  return FormatTimestamp(timestamp_ms * 1000, 1'000'000) + "Z";
+  return FormatTimestamp(timestamp_ms, 1000) + "Z";
 }
 
 Result<TableState> Current(const TableMetadata& metadata) {

@@ -102,9 +102,7 @@ Status ReadParts(const TableMetadata& metadata, const ScanOptions& options,
     return status.ok() ? status
                        : status.WithContext(Context("manifest", part.manifest.path));
   };
-  if (options.pool != nullptr) return ParallelFor(*options.pool, parts->size(), read);
-  for (size_t i = 0; i < parts->size(); ++i) FB_RETURN_NOT_OK(read(i));
-  return Status::OK();
+  return ForEach(options.pool, parts->size(), read);
 }
 
 void AddDeletes(std::vector<DataFile>&& deletes, Scan* scan) {

@@ -80,13 +80,13 @@ Status ReadSpecs(const JsonObject& root, TableMetadata* table) {
   return Status::OK();
 }
 
-Status ReadManifestLocations(const JsonObject& object, int32_t format_version,
-                             Snapshot* snapshot) {
-  if (object.Find("manifest-list") != nullptr) {
+// Tables that were once of version 1 keep snapshots that list their manifests.
+Status ReadManifestLocations(const JsonObject& object, Snapshot* snapshot) {
+  if (object.Find("manifests") == nullptr || object.Find("manifest-list") != nullptr) {
     FB_ASSIGN_OR_RETURN(snapshot->manifest_list, object.Text("manifest-list"));
+    if (snapshot->manifest_list.empty()) return object.Missing("manifest-list");
     return Status::OK();
   }
-  if (format_version > 1) return object.Missing("manifest-list");
   FB_ASSIGN_OR_RETURN(const Json* manifests, object.Array("manifests"));
   for (const Json& path : *manifests) {
     if (!path.is_string()) return object.Wrong("manifests", "a list of paths");
@@ -100,11 +100,11 @@ Result<Snapshot> SnapshotFromJson(const Json& json, int32_t format_version) {
   Snapshot snapshot;
   FB_ASSIGN_OR_RETURN(snapshot.id, object.Id("snapshot-id"));
   FB_ASSIGN_OR_RETURN(snapshot.parent_id, object.OptionalId("parent-snapshot-id"));
-  // Tables that were once of version 1 keep snapshots without a number.
+  // Those snapshots have no number either.
   FB_ASSIGN_OR_RETURN(auto sequence, object.OptionalLong("sequence-number"));
   snapshot.sequence_number = format_version > 1 ? sequence.value_or(0) : 0;
   FB_ASSIGN_OR_RETURN(snapshot.timestamp_ms, object.Long("timestamp-ms"));
-  FB_RETURN_NOT_OK(ReadManifestLocations(object, format_version, &snapshot));
+  FB_RETURN_NOT_OK(ReadManifestLocations(object, &snapshot));
   FB_ASSIGN_OR_RETURN(snapshot.schema_id, object.OptionalInt("schema-id"));
   FB_ASSIGN_OR_RETURN(snapshot.first_row_id, object.OptionalLong("first-row-id"));
   FB_ASSIGN_OR_RETURN(snapshot.summary, TextMap(object, "summary"));

@@ -164,6 +164,12 @@ TEST(Calendar, GoesThereAndBackForEveryDayOfSixThousandYears) {
     previous = date;
   }
   EXPECT_EQ(FormatDate(0), "1970-01-01");
+  EXPECT_EQ(FormatTimestamp(-1, 1000), "1969-12-31T23:59:59.999");
+  for (int64_t extreme : {INT64_MIN, INT64_MAX}) {
+    EXPECT_FALSE(FormatDate(extreme).empty());
+    EXPECT_FALSE(FormatTimestamp(extreme, 1'000'000).empty());
+    EXPECT_FALSE(FormatTimestamp(extreme, 1'000'000'000).empty());
+  }
   EXPECT_EQ(FormatDate(-719'528), "0000-01-01");
 }
 
