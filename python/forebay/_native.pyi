@@ -11,6 +11,19 @@ def status_codes() -> dict[str, int]: ...
 def open(arguments: OpenArguments) -> Table: ...
 def cursor_of(table: Table, options: StreamOptions) -> str: ...
 def check_cursor(saved: str, job: str) -> None: ...
+def pinned_pool(memory: PinnedMemory) -> PinnedPool: ...
+
+class PinnedMemory:
+    host_alloc: int
+    free_host: int
+    set_device: int
+    device: int
+
+class PinnedPool:
+    @property
+    def kept_bytes(self) -> int: ...
+    @property
+    def fresh_count(self) -> int: ...
 
 class OpenArguments:
     uri: str
@@ -37,6 +50,7 @@ class StreamOptions:
     writable: bool
     threads: int
     ahead: int
+    pool: PinnedPool | None
 
 class WarmupState:
     @property

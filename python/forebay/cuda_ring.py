@@ -3,14 +3,32 @@ stream of their own."""
 
 from __future__ import annotations
 
+import ctypes
 import queue
 from typing import Any, NamedTuple
 
 import torch
 
+from . import _native
 from .torch.nested import mapped, tensors
 
 _ALIGNMENT = 256
+
+
+def pinned_pool(device: int) -> _native.PinnedPool | None:
+    """A pool of pinned memory to gather into, from the CUDA runtime that torch has loaded;
+    None where that cannot be found. Its memory is taken in the context of this device."""
+    name = f"libcudart.so.{(torch.version.cuda or '').split('.')[0]}"
+    try:
+        runtime = ctypes.CDLL(name)
+        functions = [ctypes.cast(function, ctypes.c_void_p).value for function in
+                     (runtime.cudaHostAlloc, runtime.cudaFreeHost, runtime.cudaSetDevice)]
+    except (OSError, AttributeError):
+        return None
+    memory = _native.PinnedMemory()
+    memory.host_alloc, memory.free_host, memory.set_device = functions
+    memory.device = device
+    return _native.pinned_pool(memory)
 
 
 class Sent(NamedTuple):
@@ -26,7 +44,8 @@ class CudaRing:
     copy that last used its buffer. ``receive`` is for the thread that trains: the work it
     queues next waits, on the device, for the copy.
 
-    Tensors that are pinned already are copied from where they are.
+    Tensors that are pinned already, as those gathered into a pinned pool are, are copied
+    from where they are; what is to be copied stays until it is.
     """
 
     def __init__(self, device: Any, slots: int):
@@ -41,6 +60,10 @@ class CudaRing:
         self._free: queue.SimpleQueue[_Slot] = queue.SimpleQueue()
         for _ in range(slots):
             self._free.put(_Slot())
+
+    @property
+    def device(self) -> torch.device:
+        return self._device
 
     def send(self, batch: Any) -> Sent:
         slot = self._free.get()

@@ -6,6 +6,7 @@
 #include "native/batch.h"
 #include "native/cursor.h"
 #include "native/errors.h"
+#include "native/pinned_pool.h"
 #include "native/stream.h"
 #include "native/table.h"
 
@@ -46,6 +47,7 @@ NB_MODULE(_native, m) {
   m.attr("__version__") = FOREBAY_VERSION;
   m.def("status_codes", &forebay::python::StatusCodes);
   forebay::python::BindBatch(m);
+  forebay::python::BindPinnedPool(m);
   forebay::python::BindStream(m);
   forebay::python::BindTable(m);
   forebay::python::BindCursor(m);

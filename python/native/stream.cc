@@ -64,11 +64,11 @@ Result<plan::Order::Options> OrderOptions(const StreamOptions& options) {
   return out;
 }
 
-Stream::Stream(const Table& table, Selection selection, bool padded)
+Stream::Stream(const Table& table, const StreamOptions& options, Selection selection)
     : remote_(table.remote()),
-      pool_(table.pool()),
+      pool_(options.pool != nullptr ? options.pool : table.pool()),
       selection_(std::move(selection)),
-      padded_(padded) {}
+      padded_(options.remainder == "pad") {}
 
 // Threads that prefetch may wait for a dataset's lock, and who has that may want the GIL.
 Stream::~Stream() {
@@ -80,12 +80,11 @@ Stream::~Stream() {
 std::shared_ptr<Stream> Stream::Make(const Table& table, const StreamOptions& options) {
   Selection selection = table.Select(options.columns);
   auto reader_options = Unwrap(ReaderOptions(options, selection));
-  bool padded = options.remainder == "pad";
-  if (padded && table.manifest()->schema().Find(MaskField().name)) {
+  if (options.remainder == "pad" && table.manifest()->schema().Find(MaskField().name)) {
     throw StatusError(Status::Invalid("the table has a column named " + MaskField().name +
                                       ", which remainder=\"pad\" needs for itself"));
   }
-  auto stream = std::shared_ptr<Stream>(new Stream(table, std::move(selection), padded));
+  auto stream = std::shared_ptr<Stream>(new Stream(table, options, std::move(selection)));
   if (options.threads == 0) {
     stream->stream_ = Blocking(stream->remote_.get(), [&] {
       return reader::BatchStream::Make(stream->remote_, stream->pool_, reader_options);
@@ -184,7 +183,8 @@ void BindStream(nb::module_& m) {
       .def_rw("window_ranges", &StreamOptions::window_ranges)
       .def_rw("writable", &StreamOptions::writable)
       .def_rw("threads", &StreamOptions::threads)
-      .def_rw("ahead", &StreamOptions::ahead);
+      .def_rw("ahead", &StreamOptions::ahead)
+      .def_rw("pool", &StreamOptions::pool, nb::arg().none());
   nb::class_<Stream>(m, "Stream")
       .def("next", &Stream::Next)
       .def("cancel", &Stream::Cancel)

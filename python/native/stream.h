@@ -33,6 +33,7 @@ struct StreamOptions {
   bool writable = false;
   uint32_t threads = 0;  // that prefetch; 0: batches are made when they are asked for
   uint32_t ahead = 4;    // batches that are prefetched
+  std::shared_ptr<reader::BufferPool> pool{};  // to gather into; null: the table's
 };
 
 // The order these options ask for; its rows and ranges are the table's.
@@ -62,7 +63,7 @@ class Stream {
   Result<std::optional<reader::Batch>> NextColumns();
 
  private:
-  Stream(const Table& table, Selection selection, bool padded);
+  Stream(const Table& table, const StreamOptions& options, Selection selection);
   Status AddMask(reader::Batch* batch) const;
 
   std::shared_ptr<reader::RemoteTable> remote_;

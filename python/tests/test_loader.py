@@ -1,5 +1,6 @@
 """The loader: what its threads do ahead of the loop, how they end, and what it counts."""
 
+import ctypes
 import gc
 import logging
 import multiprocessing
@@ -305,6 +306,48 @@ def test_batches_come_on_the_device(ds, dataset, prefetch):
         assert rows(batches) == expected
     pinned = list(Loader(dataset, pin_memory=True))
     assert all(batch["y"].is_pinned() for batch in pinned) and rows(pinned) == expected
+
+
+_never_freed = []  # the pool calls these when the last batch goes, whenever that is
+
+
+def test_batches_are_gathered_into_the_memory_of_a_pinned_pool(dataset):
+    """The C library stands in for CUDA's: blocks are aligned, counted, and given back."""
+    libc = ctypes.CDLL(None)
+    devices, blocks = [], set()
+
+    @ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(ctypes.c_void_p), ctypes.c_size_t,
+                      ctypes.c_uint)
+    def host_alloc(out, size, flags):
+        error = libc.posix_memalign(out, ctypes.c_size_t(64), ctypes.c_size_t(size))
+        blocks.add((out[0], size))
+        return error
+
+    @ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)
+    def free_host(block):
+        return 0
+
+    @ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int)
+    def set_device(device):
+        devices.append(device)
+        return 0
+
+    _never_freed.extend([host_alloc, free_host, set_device])
+    memory = forebay._native.PinnedMemory()
+    memory.host_alloc, memory.free_host, memory.set_device = (
+        ctypes.cast(function, ctypes.c_void_p).value
+        for function in (host_alloc, free_host, set_device))
+    memory.device = 3
+    loader = Loader(dataset)
+    loader._streams._pool = pool = forebay._native.pinned_pool(memory)
+    expected = rows(dataset)
+    for epoch in (0, 0, 0):
+        for batch, own in zip(loader, expected):
+            assert batch["x"].tolist() == own
+            at = batch["y"].data_ptr()
+            assert any(first <= at < first + size for first, size in blocks)
+    assert pool.fresh_count == len(blocks) == len(devices) and set(devices) == {3}
+    assert len(blocks) < 40  # they are used again
 
 
 def test_wrong_arguments(dataset):

@@ -33,7 +33,7 @@ uint64_t AlignmentOf(uint64_t capacity) {
   return capacity >= 16 * kPage ? kPage : 64;
 }
 
-uint8_t* Allocate(uint64_t capacity) {
+uint8_t* AllocateOnHeap(uint64_t capacity) {
   uint64_t alignment = AlignmentOf(capacity);
   void* block = std::aligned_alloc(alignment, RoundUp(capacity, alignment));
   if (block == nullptr) return nullptr;
@@ -55,13 +55,26 @@ void PooledBuffer::Reset() {
 std::shared_ptr<BufferPool> BufferPool::Make() { return Make(Options{}); }
 
 std::shared_ptr<BufferPool> BufferPool::Make(Options options) {
-  return std::shared_ptr<BufferPool>(new BufferPool(options));
+  return std::shared_ptr<BufferPool>(new BufferPool(std::move(options)));
 }
 
 BufferPool::~BufferPool() {
   for (auto& slots : slots_) {
-    for (auto& slot : slots) std::free(slot.load(std::memory_order_relaxed));
+    for (auto& slot : slots) {
+      uint8_t* data = slot.load(std::memory_order_relaxed);
+      if (data != nullptr) Release(data);
+    }
   }
+}
+
+uint8_t* BufferPool::Allocate(uint64_t capacity) const {
+  const Memory& memory = options_.memory;
+  return memory.allocate ? memory.allocate(capacity) : AllocateOnHeap(capacity);
+}
+
+void BufferPool::Release(uint8_t* data) const {
+  const Memory& memory = options_.memory;
+  memory.release ? memory.release(data) : std::free(data);
 }
 
 PooledBuffer BufferPool::Take(uint64_t size) {
@@ -95,7 +108,7 @@ void BufferPool::GiveBack(uint8_t* data, uint64_t capacity) {
     }
   }
   kept_bytes_.fetch_sub(capacity, std::memory_order_relaxed);
-  std::free(data);
+  Release(data);
 }
 
 }  // namespace forebay::reader

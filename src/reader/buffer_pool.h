@@ -10,6 +10,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <utility>
 
@@ -52,8 +53,15 @@ class PooledBuffer {
 
 class BufferPool : public std::enable_shared_from_this<BufferPool> {
  public:
+  // Where blocks come from and go to, if not the heap: page-locked memory, for copies to
+  // a device. Blocks are 64-byte aligned; null when there is no more. From any thread.
+  struct Memory {
+    std::function<uint8_t*(uint64_t size)> allocate{};
+    std::function<void(uint8_t* block)> release{};
+  };
   struct Options {
     uint64_t kept_bytes_max = uint64_t{256} << 20;  // idle blocks beyond this are freed
+    Memory memory{};
   };
   static std::shared_ptr<BufferPool> Make(Options options);
   static std::shared_ptr<BufferPool> Make();
@@ -79,7 +87,9 @@ class BufferPool : public std::enable_shared_from_this<BufferPool> {
   static constexpr int kClasses = 96;
   static constexpr int kSlots = 64;
 
-  explicit BufferPool(Options options) : options_(options) {}
+  explicit BufferPool(Options options) : options_(std::move(options)) {}
+  uint8_t* Allocate(uint64_t capacity) const;
+  void Release(uint8_t* data) const;
   void GiveBack(uint8_t* data, uint64_t capacity);
 
   const Options options_;

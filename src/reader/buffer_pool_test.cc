@@ -4,7 +4,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <cstring>
+#include <set>
 #include <thread>
 #include <vector>
 
@@ -73,6 +75,40 @@ TEST(BufferPool, NeverHandsOneBlockToTwoThreads) {
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(clashes, 0);
   EXPECT_LE(pool->fresh_count(), 4U);
+}
+
+TEST(BufferPool, TakesBlocksFromTheMemoryItIsGivenAndGivesThemBack) {
+  std::set<uint8_t*> held;
+  BufferPool::Memory memory{
+      .allocate =
+          [&](uint64_t size) {
+            auto* block =
+                static_cast<uint8_t*>(std::aligned_alloc(64, (size + 63) / 64 * 64));
+            held.insert(block);
+            return block;
+          },
+      .release =
+          [&](uint8_t* block) {
+            EXPECT_EQ(held.erase(block), 1U);
+            std::free(block);
+          },
+  };
+  auto pool = BufferPool::Make({.kept_bytes_max = 10000, .memory = memory});
+  {
+    PooledBuffer kept = pool->Take(5000), freed = pool->Take(50000);
+    EXPECT_TRUE(held.contains(kept.data()) && held.contains(freed.data()));
+  }
+  EXPECT_EQ(held.size(), 1U);
+  EXPECT_TRUE(held.contains(pool->Take(5000).data()));
+  pool.reset();
+  EXPECT_TRUE(held.empty());
+}
+
+TEST(BufferPool, IsEmptyHandedWhenItsMemoryIs) {
+  BufferPool::Memory memory{.allocate = [](uint64_t) -> uint8_t* { return nullptr; },
+                            .release = [](uint8_t*) { FAIL(); }};
+  auto pool = BufferPool::Make({.memory = memory});
+  EXPECT_EQ(pool->Take(100).data(), nullptr);
 }
 
 TEST(BufferPool, WorksInAChildForkedWhileAnotherThreadUsesIt) {

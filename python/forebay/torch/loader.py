@@ -52,7 +52,7 @@ class Loader:
             raise RuntimeError("pin_memory=True needs CUDA, and torch finds none here: leave "
                                "it out on machines without a GPU")
         self._tools = Tools(dataset.converter(from_arrow), transform, pin_memory, ring)
-        self._streams = _Streams(dataset, threads, prefetch)
+        self._streams = _Streams(dataset, threads, prefetch, _pool(pin_memory, ring))
         self._works_ahead = self._tools.needs_threads(bool(from_arrow or dataset.from_arrow))
         self._stats = LoaderStats(dataset.epoch)
 
@@ -81,8 +81,10 @@ class Loader:
 class _Streams:
     """The native streams of a loader: that of an epoch, and one begun early."""
 
-    def __init__(self, dataset: Dataset, threads: int, prefetch: int):
+    def __init__(self, dataset: Dataset, threads: int, prefetch: int,
+                 pool: _native.PinnedPool | None):
         self._dataset = dataset
+        self._pool = pool
         self.threads = threads
         self.prefetch = prefetch
         self._early: tuple[tuple[int, int, int], _native.Stream] | None = None
@@ -108,6 +110,7 @@ class _Streams:
         options = self._dataset.stream_options(epoch, start)
         options.threads = self.threads
         options.ahead = self.prefetch
+        options.pool = self._pool
         return self._dataset.dataset._table.stream(options)
 
 
@@ -192,3 +195,11 @@ def _ring(device: Any, prefetch: int) -> Any:
         return None
     from ..cuda_ring import CudaRing
     return CudaRing(device, slots=prefetch)
+
+
+def _pool(pin_memory: bool, ring: Any) -> _native.PinnedPool | None:
+    """What to gather into so that nothing has to be copied to be pinned."""
+    if not pin_memory and ring is None:
+        return None
+    from ..cuda_ring import pinned_pool
+    return pinned_pool(torch.cuda.current_device() if ring is None else ring.device.index)

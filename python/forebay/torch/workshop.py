@@ -77,7 +77,7 @@ class Workshop:
         if tools.ring is not None:
             batch = tools.ring.send(batch)
         elif tools.pin_memory:
-            batch = mapped(batch, torch.Tensor.pin_memory)
+            batch = mapped(batch, torch.Tensor.pin_memory)  # those that are not yet
         return Made(batch, position, native, {
             "native": waited, "gather": converted - began,
             "transform": transformed - converted, "device": time.perf_counter() - transformed})
