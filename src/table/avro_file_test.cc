@@ -240,6 +240,20 @@ TEST(AvroFile, CutOrFlippedAnywhereIsAnErrorOrTheSameShape) {
   }
 }
 
+TEST(AvroFile, ABrokenBlockIsFoundBeforeItsRowsAreRead) {
+  std::string bytes = ManyBlocks(2, 10);
+  bytes.back() ^= 1;
+  auto source = std::make_shared<source::MemorySource>();
+  EXPECT_EQ(Open(bytes, source).status().code(), StatusCode::kCorrupt);
+}
+
+TEST(AvroFile, ABlockWithMoreThanItsRowsIsCorrupt) {
+  AvroFileWriter writer(
+      R"({"type": "record", "name": "r", "fields": [{"name": "id", "type": "long"}]})");
+  writer.AddBlock(1, AvroValues().Long(1).Long(2).bytes());
+  EXPECT_EQ(ReadAll(writer.bytes()).status().code(), StatusCode::kCorrupt);
+}
+
 TEST(AvroFile, WhatItDoesNotReadIsNamed) {
   AvroFileWriter no_record(R"("long")");
   EXPECT_EQ(ReadAll(no_record.bytes()).status().code(), StatusCode::kUnsupported);

@@ -16,6 +16,13 @@ TEST(PositionDeletes, ApplyToFilesThatAreNotNewer) {
   EXPECT_FALSE(table.Resolver().ValueOrDie()->Touches(later));
 }
 
+TEST(PositionDeletes, OfTheSameCommitApply) {
+  SampleScan table;
+  size_t a = table.AddData(2, {7, 8, 9});
+  table.AddPositions(2, {{a, 1}});
+  EXPECT_EQ(table.Live(a), "101");
+}
+
 TEST(PositionDeletes, ApplyInTheirPartitionOnly) {
   SampleScan table;
   size_t in = table.AddData(1, {7, 8, 9}, 3);

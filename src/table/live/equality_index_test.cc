@@ -130,6 +130,45 @@ TEST(EqualityIndex, DoesNotMixUpColumnsOfOneKey) {
   EXPECT_EQ(live.words[0], 0b101u);
 }
 
+TEST(EqualityIndex, TellsKeysOfOneHashApart) {
+  auto longs = [](std::vector<int64_t> values) {
+    arrow::Int64Builder builder;
+    EXPECT_TRUE(builder.AppendValues(values).ok());
+    return *builder.Finish();
+  };
+  auto firsts = longs({1, 2});
+  uint64_t hashes[2];
+  KeyColumns::Make(*Batch({firsts}), Paths(1)).ValueOrDie().Hash(0, 2, hashes);
+  // Second columns that make up for the difference of the first ones.
+  auto difference = static_cast<int64_t>((hashes[0] - hashes[1]) * 0x9E3779B97F4A7C15);
+  auto data = Batch({firsts, longs({5, 5 + difference})});
+  auto keys = KeyColumns::Make(*data, Paths(2)).ValueOrDie();
+  keys.Hash(0, 2, hashes);
+  ASSERT_EQ(hashes[0], hashes[1]);
+  EqualityIndex index;
+  index.Add(KeyColumns::Make(*data->Slice(0, 1), Paths(2)).ValueOrDie(), 1);
+  index.Seal();
+  model::LiveRows live{.row_count = 2};
+  live.Materialize();
+  index.Kill(keys, 0, 0, &live);
+  EXPECT_EQ(live.words[0], 0b10u);
+}
+
+TEST(EqualityIndex, AFieldOfANullStructIsNull) {
+  arrow::Int64Builder values;
+  ASSERT_TRUE(values.AppendValues({7, 7}).ok());
+  auto structs = *arrow::StructArray::Make({*values.Finish()},
+                                           {arrow::field("id2", arrow::int64())});
+  structs->data()->buffers[0] = *arrow::AllocateBitmap(2);
+  structs->data()->buffers[0]->mutable_data()[0] = 0b01;
+  structs->data()->SetNullCount(1);
+  auto keys =
+      KeyColumns::Make(*Batch({arrow::MakeArray(structs->data())}), {{"id1", "id2"}})
+          .ValueOrDie();
+  EXPECT_FALSE(keys.HasNull(0));
+  EXPECT_TRUE(keys.HasNull(1));
+}
+
 // Prints what a probe costs; bounds it loosely, since machines differ.
 TEST(EqualityIndex, ProbesInNanoseconds) {
   std::mt19937_64 random(7);
