@@ -27,7 +27,7 @@ Catalog::Catalog(Options options) : options_(std::move(options)) {}
 Result<std::shared_ptr<const Version>> Catalog::Open(const std::string& uri,
                                                      const source::Options& options,
                                                      Deadline deadline) {
-  FB_RETURN_NOT_OK(CheckAllowed(uri));
+  FB_RETURN_NOT_OK(CheckAllowed(uri, options));
   FB_ASSIGN_OR_RETURN(auto dataset, PinDataset(Request(uri, options, deadline)));
   auto slot = SlotFor(dataset->version(), options);
   std::lock_guard lock(slot->mutex);
@@ -55,7 +55,7 @@ Result<std::shared_ptr<const Version>> Catalog::Open(const std::string& uri,
 Result<std::shared_ptr<const Version>> Catalog::Adopt(const std::string& uri,
                                                       const source::Options& options,
                                                       std::string manifest_bytes) {
-  FB_RETURN_NOT_OK(CheckAllowed(uri));
+  FB_RETURN_NOT_OK(CheckAllowed(uri, options));
   auto bytes = std::make_shared<const std::string>(std::move(manifest_bytes));
   FB_ASSIGN_OR_RETURN(auto manifest, model::Manifest::View(*bytes, bytes));
   FB_ASSIGN_OR_RETURN(
@@ -97,6 +97,18 @@ table::LayoutShelf Catalog::Shelf() {
     if (!chunk.ok()) spdlog::debug("layouts were not kept: {}", chunk.status().message());
   };
   return {.find = find, .keep = keep};
+}
+
+// Options may name servers too: the catalog's own address, and where its tokens come
+// from.
+Status Catalog::CheckAllowed(const std::string& uri,
+                             const source::Options& options) const {
+  FB_RETURN_NOT_OK(CheckAllowed(uri));
+  for (const char* name : {"uri", "oauth2-server-uri"}) {
+    auto found = options.find(name);
+    if (found != options.end()) FB_RETURN_NOT_OK(CheckAllowed(found->second));
+  }
+  return Status::OK();
 }
 
 Status Catalog::CheckAllowed(const std::string& uri) const {

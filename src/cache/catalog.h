@@ -56,6 +56,7 @@ class Catalog {
                                 Deadline deadline);
   table::LayoutShelf Shelf();
   Status CheckAllowed(const std::string& uri) const;
+  Status CheckAllowed(const std::string& uri, const source::Options& options) const;
   Result<std::shared_ptr<source::Source>> SourceFor(const std::string& uri,
                                                     const source::Options& options);
   std::shared_ptr<Slot> SlotFor(const Hash128& version, const source::Options& options);
