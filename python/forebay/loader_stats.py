@@ -57,7 +57,7 @@ class LoaderStats:
             self.waits["gather"] += waited
             return
         for cause, seconds in costs.items():
-            self.waits[cause] += waited * seconds / total
+            self.waits[cause] = self.waits.get(cause, 0.0) + waited * seconds / total
 
     def add_ready(self, waited: float) -> None:
         """A step whose batch was ready."""

@@ -37,6 +37,7 @@ def store(tmp_path_factory):
 def quiet():
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "This DataLoader will create")
+        warnings.filterwarnings("ignore", "'set_vital' is deprecated")  # torchdata's
         warnings.filterwarnings("ignore", ".*use of fork\\(\\) may lead to deadlocks.*")
         yield
 

@@ -61,10 +61,12 @@ class Dataset(torch.utils.data.IterableDataset):
         self.from_arrow = from_arrow
         self._convert = self.converter(from_arrow)
         self._job = _native.cursor_of(uri._table, self.stream_options(0, 0))
+        self._cursor = json.loads(self._job)
         self._share: stateful.WorkerShare | None = None  # in a worker
         self._saved: dict[str, Any] | None = None        # what a worker restores
         self.progress = Progress()
         self.set_epoch(epoch, start_step)
+        len(self)  # wrong arguments are an error here, not in a worker
 
     @property
     def dataset(self) -> _dataset.Dataset:
@@ -86,9 +88,8 @@ class Dataset(torch.utils.data.IterableDataset):
         whole("epoch", epoch)
         if start_step is None and self.progress.resumed and epoch == self.epoch:
             return
-        steps = whole("start_step", start_step or 0)
-        stream = self.stream(epoch, 0)  # wrong arguments are an error here, not in a worker
-        self.progress.go_to(epoch, stream.position_after(min(steps, _ALL_STEPS)))
+        steps = min(whole("start_step", start_step or 0), _ALL_STEPS)
+        self.progress.go_to(epoch, self.stream(epoch, 0).position_after(steps) if steps else 0)
 
     def state_dict(self) -> dict[str, Any]:
         """Where the training loop is, counted by what it has received: a few hundred bytes
@@ -155,7 +156,7 @@ class Dataset(torch.utils.data.IterableDataset):
         return converter("torch", self._fill_null, names)
 
     def cursor(self, epoch: int, position: int) -> dict[str, Any]:
-        return {**json.loads(self._job), "epoch": epoch, "position": position}
+        return {**self._cursor, "epoch": epoch, "position": position}
 
     def _batches(self) -> Iterator[Any]:
         """For a loop in this process, which receives what is yielded."""

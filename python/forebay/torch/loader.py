@@ -88,6 +88,7 @@ class _Streams:
         self.threads = threads
         self.prefetch = prefetch
         self._early: tuple[tuple[int, int, int], _native.Stream] | None = None
+        self._over: _native.Stream | None = None
         self._last_epoch: int | None = None
         self._advance = 1  # from one epoch to the next, as seen last
 
@@ -102,9 +103,19 @@ class _Streams:
 
     def begin_next(self, epoch: int) -> None:
         """Begins the epoch that probably comes after this one."""
+        self._over = None
         following = epoch + self._advance
-        if following >= 0:
+        if following < 0:
+            return
+        try:
             self._early = (os.getpid(), following, 0), self._make(following, 0)
+        except OSError:
+            self._early = None  # who asks for that epoch gets the error
+
+    def end(self, stream: _native.Stream) -> None:
+        """Keeps it for a while: to end its threads between two epochs would hold up the
+        loop."""
+        self._over = stream
 
     def _make(self, epoch: int, start: int) -> _native.Stream:
         options = self._dataset.stream_options(epoch, start)
@@ -178,6 +189,7 @@ class _Pass:
         self._over = True
         position = self._stream.position_after(_ALL_STEPS)
         self._dataset.progress.finished(self._epoch, position)
+        self._streams.end(self._stream)
         self._stats.end()
         if self._ahead is not None:
             self._ahead.close()

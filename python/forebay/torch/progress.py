@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 import torch.utils.data
 
@@ -17,10 +19,19 @@ class Progress:
     """
 
     def __init__(self) -> None:
-        self._shared = torch.zeros(3, dtype=torch.int64).share_memory_()
+        # A tensor, because that is shared with workers however they are started.
+        self._tensor = torch.zeros(3, dtype=torch.int64).share_memory_()
+        self._shared = self._tensor.numpy()
         self.at = (0, 0)      # epoch, position
         self.resumed = False  # a state was loaded, and nothing was received since
         self._counting = False
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_shared"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._shared = self._tensor.numpy()
 
     @property
     def epoch(self) -> int:
