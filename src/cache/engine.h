@@ -11,7 +11,7 @@
 #include "cache/fill_queue.h"
 #include "cache/next_use.h"
 #include "table/capped_memory_pool.h"
-#include "table/footer_cache.h"
+#include "table/files/footer_cache.h"
 
 namespace forebay::cache {
 

@@ -11,7 +11,7 @@
 #include "base/status.h"
 #include "base/thread_pool.h"
 #include "cache/version.h"
-#include "table/footer_cache.h"
+#include "table/files/footer_cache.h"
 
 namespace forebay::cache {
 

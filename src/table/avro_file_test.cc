@@ -4,8 +4,8 @@
 
 #include "base/size.h"
 #include "table/capped_memory_pool.h"
-#include "table/decode_error.h"
-#include "table/footer_cache.h"
+#include "table/files/decode_error.h"
+#include "table/files/footer_cache.h"
 #include "table/sample_avro.h"
 #include "table/sample_tables.h"
 

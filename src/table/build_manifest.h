@@ -8,8 +8,8 @@
 #include "base/status.h"
 #include "model/live_rows.h"
 #include "model/manifest.h"
+#include "table/files/table_file.h"
 #include "table/range_cuts.h"
-#include "table/table_file.h"
 
 namespace forebay::table {
 

@@ -11,7 +11,7 @@
 
 #include "base/size.h"
 #include "table/capped_memory_pool.h"
-#include "table/decode_error.h"
+#include "table/files/decode_error.h"
 #include "table/sample_tables.h"
 
 namespace forebay::table {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/arrow_status.h"
-#include "table/flatbuffer.h"
+#include "table/files/flatbuffer.h"
 
 namespace forebay::table {
 namespace {

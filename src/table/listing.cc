@@ -8,7 +8,7 @@
 
 #include "base/bytes.h"
 #include "base/uri.h"
-#include "table/file_format.h"
+#include "table/files/file_format.h"
 #include "table/glob.h"
 #include "table/hive.h"
 

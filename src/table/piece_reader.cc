@@ -7,7 +7,7 @@
 
 #include "table/by_id/labels.h"
 #include "table/conform.h"
-#include "table/decode_error.h"
+#include "table/files/decode_error.h"
 
 namespace forebay::table {
 namespace {

@@ -13,8 +13,8 @@
 #include "table/by_id/column_fill.h"
 #include "table/by_id/metadata_columns.h"
 #include "table/by_id/table_columns.h"
+#include "table/files/table_file.h"
 #include "table/hive.h"
-#include "table/table_file.h"
 
 namespace forebay::table {
 

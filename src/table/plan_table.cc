@@ -8,10 +8,10 @@
 #include "base/arrow_status.h"
 #include "base/bytes.h"
 #include "table/arrow_schema.h"
-#include "table/decode_error.h"
+#include "table/files/decode_error.h"
+#include "table/files/table_file.h"
 #include "table/hive.h"
 #include "table/schema_merge.h"
-#include "table/table_file.h"
 
 namespace forebay::table {
 namespace {

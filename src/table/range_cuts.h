@@ -7,7 +7,7 @@
 
 #include "base/status.h"
 #include "model/manifest.h"
-#include "table/table_file.h"
+#include "table/files/table_file.h"
 
 namespace forebay::table {
 

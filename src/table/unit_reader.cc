@@ -8,7 +8,7 @@
 
 #include "base/arrow_status.h"
 #include "table/arrow_schema.h"
-#include "table/decode_error.h"
+#include "table/files/decode_error.h"
 #include "table/hive.h"
 #include "table/piece_reader.h"
 

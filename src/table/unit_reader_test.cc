@@ -4,7 +4,7 @@
 
 #include "base/size.h"
 #include "table/capped_memory_pool.h"
-#include "table/footer_cache.h"
+#include "table/files/footer_cache.h"
 #include "table/sample_tables.h"
 
 namespace forebay::table {

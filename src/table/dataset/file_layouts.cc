@@ -6,7 +6,7 @@
 
 #include "base/bytes.h"
 #include "table/by_id/labels.h"
-#include "table/decode_error.h"
+#include "table/files/decode_error.h"
 
 namespace forebay::table {
 namespace {

@@ -10,10 +10,10 @@
 
 #include "table/by_id/table_columns.h"
 #include "table/dataset/dataset.h"
+#include "table/files/table_file.h"
 #include "table/iceberg/scan.h"
 #include "table/live/live_rows_of.h"
 #include "table/plan_table.h"
-#include "table/table_file.h"
 
 namespace forebay::table {
 

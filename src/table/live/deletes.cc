@@ -24,12 +24,11 @@ struct VectorFile {
   std::vector<std::pair<const iceberg::DataFile*, size_t>> vectors;  // and data file
 };
 
-Status ReadVectorFile(const VectorFile& file, const DeleteAccess& access,
-                      const DataFiles& files, DeletedRows* rows) {
-  FB_ASSIGN_OR_RETURN(ObjectAccess object, access.Open(file.path));
-  int64_t size = object.object.identity.size;
-  ObjectFile bytes(object);
-  std::vector<arrow::io::ReadRange> ranges;
+using Ranges = std::vector<arrow::io::ReadRange>;
+
+// Where the vectors are, neighbours joined.
+Result<Ranges> RangesOf(const VectorFile& file, int64_t size) {
+  Ranges ranges;
   for (const auto& [vector, data_file] : file.vectors) {
     int64_t offset = vector->content_offset, length = vector->content_size;
     if (offset < 0 || length <= 0 || length > kVectorBytesMax || offset > size ||
@@ -40,9 +39,8 @@ Status ReadVectorFile(const VectorFile& file, const DeleteAccess& access,
     }
     ranges.push_back({offset, length});
   }
-  // Neighbours are read together.
   std::ranges::sort(ranges, {}, &arrow::io::ReadRange::offset);
-  std::vector<arrow::io::ReadRange> joined;
+  Ranges joined;
   for (const auto& range : ranges) {
     if (!joined.empty() &&
         range.offset <= joined.back().offset + joined.back().length + kHoleBytes) {
@@ -53,7 +51,15 @@ Status ReadVectorFile(const VectorFile& file, const DeleteAccess& access,
       joined.push_back(range);
     }
   }
-  FB_RETURN_NOT_OK(bytes.Prefetch(joined));
+  return joined;
+}
+
+Status ReadVectorFile(const VectorFile& file, const DeleteAccess& access,
+                      const DataFiles& files, DeletedRows* rows) {
+  FB_ASSIGN_OR_RETURN(ObjectAccess object, access.Open(file.path));
+  FB_ASSIGN_OR_RETURN(Ranges ranges, RangesOf(file, object.object.identity.size));
+  ObjectFile bytes(object);
+  FB_RETURN_NOT_OK(bytes.Prefetch(ranges));
   for (const auto& [vector, data_file] : file.vectors) {
     FB_ASSIGN_OR_RETURN(
         auto blob, FromArrow(bytes.ReadAt(vector->content_offset, vector->content_size)));
@@ -72,16 +78,6 @@ Status ReadVectorFile(const VectorFile& file, const DeleteAccess& access,
     FB_RETURN_NOT_OK(rows->Mark(data_file, *positions));
   }
   return Status::OK();
-}
-
-Result<model::FileFormat> FormatOf(const iceberg::DataFile& file) {
-  switch (file.format) {
-    case iceberg::ContentFormat::kParquet: return model::FileFormat::kParquet;
-    case iceberg::ContentFormat::kOrc: return model::FileFormat::kOrc;
-    case iceberg::ContentFormat::kAvro: return model::FileFormat::kAvro;
-    case iceberg::ContentFormat::kPuffin: break;
-  }
-  return Status::Corrupt(fmt::format("{}: equality deletes in Puffin", file.path));
 }
 
 struct EqualityFile {

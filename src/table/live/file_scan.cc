@@ -3,7 +3,7 @@
 #include <numeric>
 
 #include "table/arrow_schema.h"
-#include "table/decode_error.h"
+#include "table/files/decode_error.h"
 #include "table/piece_reader.h"
 
 namespace forebay::table::live {
@@ -12,6 +12,16 @@ namespace {
 constexpr int64_t kBatchRows = 64 * 1024;
 
 }  // namespace
+
+Result<model::FileFormat> FormatOf(const iceberg::DataFile& file) {
+  switch (file.format) {
+    case iceberg::ContentFormat::kParquet: return model::FileFormat::kParquet;
+    case iceberg::ContentFormat::kOrc: return model::FileFormat::kOrc;
+    case iceberg::ContentFormat::kAvro: return model::FileFormat::kAvro;
+    case iceberg::ContentFormat::kPuffin: break;
+  }
+  return Status::Corrupt(file.path + ": a Puffin file holds no rows");
+}
 
 Result<WantedColumns> WantedColumns::Make(model::Schema schema) {
   WantedColumns wanted;

@@ -12,8 +12,9 @@
 #include "base/status.h"
 #include "model/manifest.h"
 #include "table/by_id/table_columns.h"
+#include "table/files/table_file.h"
 #include "table/hive.h"
-#include "table/table_file.h"
+#include "table/iceberg/data_file.h"
 
 namespace forebay::table::live {
 
@@ -25,6 +26,9 @@ struct WantedColumns {
   std::shared_ptr<const by_id::TableColumns> by_id;  // nullptr: a plain table
   std::shared_ptr<const PartitionKeys> partitions;
 };
+
+// kCorrupt for Puffin, which holds no rows.
+Result<model::FileFormat> FormatOf(const iceberg::DataFile& file);
 
 struct ScanFile {
   ObjectAccess access;

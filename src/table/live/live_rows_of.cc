@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "table/by_id/labels.h"
-#include "table/decode_error.h"
+#include "table/files/decode_error.h"
 #include "table/filter/bound_filter.h"
 #include "table/filter/file_filter.h"
 #include "table/filter/row_groups.h"

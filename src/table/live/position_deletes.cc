@@ -8,7 +8,7 @@
 
 #include "table/by_id/labels.h"
 #include "table/conform.h"
-#include "table/decode_error.h"
+#include "table/files/decode_error.h"
 
 namespace forebay::table::live {
 namespace {
@@ -154,16 +154,6 @@ arrow::Status AddBatch(const arrow::RecordBatch& batch, const DeleteColumns& col
   ARROW_ASSIGN_OR_RAISE(
       auto rows, Conform(batch.column_data(path_first ? 1 : 0), arrow::int64(), pool));
   return ToArrow(positions->Add(*arrow::MakeArray(paths), arrow::Int64Array(rows)));
-}
-
-Result<model::FileFormat> FormatOf(const iceberg::DataFile& file) {
-  switch (file.format) {
-    case iceberg::ContentFormat::kParquet: return model::FileFormat::kParquet;
-    case iceberg::ContentFormat::kOrc: return model::FileFormat::kOrc;
-    case iceberg::ContentFormat::kAvro: return model::FileFormat::kAvro;
-    case iceberg::ContentFormat::kPuffin: break;
-  }
-  return Status::Corrupt("a delete file has an impossible format");
 }
 
 Status ReadFile(const iceberg::DataFile& deletes, const DeleteAccess& access,

@@ -1,4 +1,4 @@
-#include "table/ipc_layout.h"
+#include "table/files/ipc_layout.h"
 
 #include <arrow/io/memory.h>
 #include <arrow/ipc/api.h>
@@ -8,7 +8,7 @@
 
 #include "base/arrow_status.h"
 #include "base/size.h"
-#include "table/flatbuffer.h"
+#include "table/files/flatbuffer.h"
 
 namespace forebay::table {
 namespace {

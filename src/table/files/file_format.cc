@@ -1,4 +1,4 @@
-#include "table/file_format.h"
+#include "table/files/file_format.h"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "table/object_file.h"
+#include "table/files/object_file.h"
 
 #include <arrow/buffer.h>
 #include <fmt/format.h>

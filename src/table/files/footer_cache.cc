@@ -1,4 +1,4 @@
-#include "table/footer_cache.h"
+#include "table/files/footer_cache.h"
 
 namespace forebay::table {
 

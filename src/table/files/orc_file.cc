@@ -5,7 +5,7 @@
 
 #include "base/arrow_status.h"
 #include "base/size.h"
-#include "table/table_file.h"
+#include "table/files/table_file.h"
 
 namespace forebay::table {
 namespace {

@@ -12,8 +12,8 @@
 
 #include "base/status.h"
 #include "model/manifest.h"
-#include "table/footer_cache.h"
-#include "table/object_file.h"
+#include "table/files/footer_cache.h"
+#include "table/files/object_file.h"
 
 namespace parquet {
 class ParquetFileReader;

@@ -7,8 +7,8 @@
 
 #include "base/arrow_status.h"
 #include "base/size.h"
-#include "table/ipc_layout.h"
-#include "table/table_file.h"
+#include "table/files/ipc_layout.h"
+#include "table/files/table_file.h"
 
 namespace forebay::table {
 namespace {

@@ -1,4 +1,4 @@
-#include "table/table_file.h"
+#include "table/files/table_file.h"
 
 #include <arrow/extension_type.h>
 #include <fmt/format.h>
@@ -6,7 +6,7 @@
 
 #include <unordered_set>
 
-#include "table/decode_error.h"
+#include "table/files/decode_error.h"
 
 namespace forebay::table {
 namespace {

@@ -5,7 +5,7 @@
 #include <parquet/arrow/schema.h>
 #include <parquet/metadata.h>
 
-#include "table/table_file.h"
+#include "table/files/table_file.h"
 
 namespace forebay::table {
 

@@ -8,9 +8,9 @@
 #include <memory>
 #include <vector>
 
-#include "table/footer_cache.h"
-#include "table/object_file.h"
-#include "table/table_file.h"
+#include "table/files/footer_cache.h"
+#include "table/files/object_file.h"
+#include "table/files/table_file.h"
 
 namespace forebay::table {
 

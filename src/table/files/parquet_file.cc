@@ -11,8 +11,8 @@
 
 #include "base/arrow_status.h"
 #include "base/size.h"
-#include "table/parquet_size.h"
-#include "table/table_file.h"
+#include "table/files/parquet_size.h"
+#include "table/files/table_file.h"
 
 namespace forebay::table {
 namespace {

@@ -9,7 +9,7 @@
 #include "table/avro/container.h"
 #include "table/avro/decoder.h"
 #include "table/avro/to_arrow.h"
-#include "table/table_file.h"
+#include "table/files/table_file.h"
 
 namespace forebay::table {
 namespace {

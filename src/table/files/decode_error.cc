@@ -1,4 +1,4 @@
-#include "table/decode_error.h"
+#include "table/files/decode_error.h"
 
 #include <parquet/exception.h>
 

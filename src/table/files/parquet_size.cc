@@ -1,4 +1,4 @@
-#include "table/parquet_size.h"
+#include "table/files/parquet_size.h"
 
 #include <fmt/format.h>
 #include <parquet/size_statistics.h>
