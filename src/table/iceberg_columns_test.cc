@@ -232,6 +232,28 @@ TEST(ReadingById, CutsFinerTimestampsDownwards) {
   EXPECT_EQ(cut->Value(2), 0);
 }
 
+TEST(ReadingById, Int96TimestampsReachBeyondNanoseconds) {
+  auto us = arrow::timestamp(arrow::TimeUnit::MICRO);
+  auto far = Values(us, "3021-05-06T07:08:09 0987-01-02T03:04:05 null");
+  auto table = arrow::Table::Make(arrow::schema({P("t", us, 1)}), {far});
+  auto sink = *arrow::io::BufferOutputStream::Create();
+  auto properties = parquet::ArrowWriterProperties::Builder()
+                        .enable_deprecated_int96_timestamps()
+                        ->build();
+  ASSERT_TRUE(parquet::arrow::WriteTable(*table, arrow::default_memory_pool(), sink, 100,
+                                         parquet::default_writer_properties(), properties)
+                  .ok());
+  OneFile file;
+  file.bytes = ToText(*sink->Finish());
+  file.group_rows = {3};
+  file.schema.fields = {F(1, "t", "timestamptz")};
+  auto got = file.Read();
+  ASSERT_TRUE(got.ok()) << got.status();
+  auto values = (*got)->column(0)->chunk(0)->data()->Copy();
+  values->type = us;
+  EXPECT_TRUE(arrow::MakeArray(values)->Equals(*far)) << (*got)->ToString();
+}
+
 TEST(ReadingById, MissingColumnsTakePartitionThenDefaultThenNull) {
   OneFile file =
       ParquetOf(arrow::schema({P("a", arrow::int32(), 1), P("p", arrow::utf8(), 2)}),
