@@ -34,6 +34,10 @@ bool IsUnpartitioned(const iceberg::PartitionSpec& spec) {
 }
 
 DataFiles::DataFiles(const iceberg::Scan& scan) : scan_(&scan) {
+  // Nobody asks then, and there may be very many files.
+  bool asked = !scan.position_deletes.empty() || !scan.deletion_vectors.empty() ||
+               !scan.equality_deletes.empty();
+  if (!asked) return;
   for (uint32_t i = 0; i < scan.data.size(); ++i) {
     const iceberg::DataFile& file = scan.data[i];
     auto path = by_path_.emplace(file.path, i).first;
@@ -44,6 +48,7 @@ DataFiles::DataFiles(const iceberg::Scan& scan) : scan_(&scan) {
     partition_keys_.push_back(&partition->first);
     oldest_ = std::min(oldest_, file.sequence_number);
   }
+  if (scan.position_deletes.empty()) return;
   std::ranges::sort(sorted_paths_, {},
                     [](const std::string* s) -> const std::string& { return *s; });
 }

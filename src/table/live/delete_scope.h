@@ -19,7 +19,7 @@ std::string PartitionKey(const iceberg::DataFile& file);
 // True when no field of the spec splits the table.
 bool IsUnpartitioned(const iceberg::PartitionSpec& spec);
 
-// The data files of a scan by path and partition.
+// The data files of a scan by path and partition. Empty for a scan without deletes.
 class DataFiles {
  public:
   // `scan` must outlive it.
@@ -33,7 +33,7 @@ class DataFiles {
   // Whether a data file of the partition is older than `below` (or any at all is).
   bool AnyOlder(const std::string& partition_key, int64_t below) const;
   bool AnyOlder(int64_t below) const { return oldest_ < below; }
-  // Whether the scan has a path in [lower, upper].
+  // Whether the scan has a path in [lower, upper]. For position deletes only.
   bool AnyBetween(const std::string& lower, const std::string& upper) const;
 
  private:

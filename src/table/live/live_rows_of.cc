@@ -221,7 +221,9 @@ Result<std::unique_ptr<LiveRowsResolver>> LiveRowsResolver::Make(
   auto out = std::unique_ptr<LiveRowsResolver>(new LiveRowsResolver(std::move(options)));
   const LiveOptions& from = out->options_;
   out->scan_ = &scan;
-  FB_ASSIGN_OR_RETURN(auto fields, KnownFields::Make(from.schema, &metadata));
+  // Older schemas matter to equality deletes alone.
+  const auto* history = scan.equality_deletes.empty() ? nullptr : &metadata;
+  FB_ASSIGN_OR_RETURN(auto fields, KnownFields::Make(from.schema, history));
   DeleteAccess access{.source = from.source,
                       .pool = from.pool,
                       .memory_pool = from.memory_pool,
