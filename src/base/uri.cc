@@ -49,6 +49,9 @@ Result<Uri> Uri::Parse(std::string_view text) {
   if (text.empty()) return Status::Invalid("the URI is empty: give a path or a URI");
   if (text.find('\0') != text.npos) return Status::Invalid("the URI contains a NUL byte");
   Uri uri;
+  // "file:/x": how Hadoop, and so the metadata of many Iceberg tables, writes local
+  // paths.
+  if (text.starts_with("file:/") && !text.starts_with("file://")) text.remove_prefix(5);
   size_t mark = text.find("://");
   if (mark == text.npos || !IsScheme(text.substr(0, mark))) {
     uri.scheme = "file";

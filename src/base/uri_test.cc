@@ -71,5 +71,11 @@ TEST(RedactUri, LeavesTheRestAlone) {
   }
 }
 
+TEST(Uri, ReadsLocalPathsAsHadoopWritesThem) {
+  auto uri = Uri::Parse("file:/data/x y/%20");
+  ASSERT_TRUE(uri.ok());
+  EXPECT_EQ(uri->ToString(), "file:///data/x y/%20");
+}
+
 }  // namespace
 }  // namespace forebay

@@ -28,7 +28,8 @@ namespace {
 constexpr const char* kHostSocket = "/run/forebay/node.sock";
 constexpr milliseconds kLockPoll = milliseconds(5);
 constexpr milliseconds kExitPoll = milliseconds(1);
-constexpr int kStartsMax = 10;
+constexpr int kStartsMax = 20;
+constexpr milliseconds kStartPause = milliseconds(20);  // times the attempts so far
 constexpr size_t kErrorTextMax = 4096;
 
 std::string Env(const char* name) {
@@ -131,7 +132,12 @@ Result<wire::Channel> StartPrivate(const NodeOptions& options, const std::string
     // A node that died before it could be reached was killed: the next one may live.
     bool killed = started.ok() ? !channel.ok() && NobodyThere(channel.status())
                                : started.code() == StatusCode::kUnavailable;
-    if (killed && attempt < kStartsMax && !deadline.passed()) continue;
+    // So may the next one after a node that is just leaving: it holds its lock until all
+    // its memory is freed.
+    if (killed && attempt < kStartsMax && !deadline.passed()) {
+      std::this_thread::sleep_for(kStartPause * attempt);
+      continue;
+    }
     if (!started.ok()) return started;
     return channel;
   }

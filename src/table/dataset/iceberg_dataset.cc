@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <numeric>
+#include <thread>
 
 #include "base/bytes.h"
 #include "base/uri.h"
@@ -234,9 +235,14 @@ Status IcebergDataset::SetLiveRows(const iceberg::Scan& scan,
       .resolve = [&](std::string_view path) { return locations_.Resolve(path); }};
   FB_ASSIGN_OR_RETURN(auto resolver, live::LiveRowsResolver::Make(std::move(live_options),
                                                                   metadata_, scan));
-  return ForEach(options.pool, files.size(), [&](size_t i) -> Status {
-    if (!resolver->Touches(i)) return Status::OK();
-    FB_ASSIGN_OR_RETURN(plan->files[i].live, resolver->Of(i, files[i]));
+  // This is decoding: with many more lanes than cores each would only need memory of its
+  // own.
+  size_t lanes = std::min<size_t>(files.size(), std::max(2U, std::thread::hardware_concurrency()));
+  return ForEach(options.pool, lanes, [&](size_t lane) -> Status {
+    for (size_t i = lane; i < files.size(); i += lanes) {
+      if (!resolver->Touches(i)) continue;
+      FB_ASSIGN_OR_RETURN(plan->files[i].live, resolver->Of(i, files[i]));
+    }
     return Status::OK();
   });
 }
