@@ -6,6 +6,8 @@
 #include "native/batch.h"
 #include "native/cursor.h"
 #include "native/errors.h"
+#include "native/leases.h"
+#include "native/mixture.h"
 #include "native/pinned_pool.h"
 #include "native/stream.h"
 #include "native/table.h"
@@ -51,4 +53,6 @@ NB_MODULE(_native, m) {
   forebay::python::BindStream(m);
   forebay::python::BindTable(m);
   forebay::python::BindCursor(m);
+  forebay::python::BindMixture(m);
+  forebay::python::BindLeases(m);
 }

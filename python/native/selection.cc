@@ -5,15 +5,6 @@
 
 namespace forebay::python {
 
-const model::Field& MaskField() {
-  static const model::Field field{.name = "__mask__",
-                                  .format = "b",
-                                  .nullable = false,
-                                  .metadata = {},
-                                  .children = {}};
-  return field;
-}
-
 Result<Selection> Selection::Make(const model::Schema& schema,
                                   const std::optional<std::vector<std::string>>& names) {
   if (names && names->empty()) {

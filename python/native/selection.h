@@ -14,9 +14,6 @@
 
 namespace forebay::python {
 
-// The column that batches of remainder "pad" carry: true for rows, false for filler.
-const model::Field& MaskField();
-
 struct Selection {
   model::Projection columns;     // ascending, as the reader wants them
   std::vector<uint32_t> places;  // of the columns in `columns`, in the order asked for

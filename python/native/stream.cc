@@ -4,11 +4,10 @@
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
-#include <unistd.h>
-
-#include <cstring>
 
 #include "native/blocking.h"
+#include "native/claim.h"
+#include "native/mask.h"
 
 namespace nb = nanobind;
 
@@ -22,36 +21,9 @@ Result<reader::BatchOptions> ReaderOptions(const StreamOptions& options,
   out.start_step = options.start_step;
   out.writable = options.writable;
   FB_ASSIGN_OR_RETURN(out.order, OrderOptions(options));
-  FB_ASSIGN_OR_RETURN(out.shards.remainder, plan::ParseRemainder(options.remainder));
-  out.shards.batch_size = options.batch_size;
-  out.shards.global_batch_size = options.global_batch_size;
-  out.shards.world_size = options.world_size;
-  out.shards.rank = options.rank;
-  out.shards.worker_count = options.worker_count;
-  out.shards.worker = options.worker;
-  out.shards.start_position = options.start_position;
+  FB_ASSIGN_OR_RETURN(out.shards, ShardOptionsOf(options));
   return out;
 }
-
-// A stream belongs to one thread while this lives.
-class Claim {
- public:
-  explicit Claim(std::atomic<pid_t>& busy_in) : busy_in_(busy_in) {
-    pid_t me = ::getpid();
-    pid_t before = busy_in_.load();
-    claimed_ = before != me && busy_in_.compare_exchange_strong(before, me);
-  }
-  ~Claim() {
-    if (claimed_) busy_in_ = 0;
-  }
-  Claim(const Claim&) = delete;
-  Claim& operator=(const Claim&) = delete;
-  bool claimed() const { return claimed_; }
-
- private:
-  std::atomic<pid_t>& busy_in_;
-  bool claimed_;
-};
 
 }  // namespace
 
@@ -61,6 +33,19 @@ Result<plan::Order::Options> OrderOptions(const StreamOptions& options) {
   out.seed = options.seed;
   out.epoch = options.epoch;
   out.window_ranges = options.window_ranges;
+  return out;
+}
+
+Result<plan::ShardOptions> ShardOptionsOf(const StreamOptions& options) {
+  plan::ShardOptions out;
+  FB_ASSIGN_OR_RETURN(out.remainder, plan::ParseRemainder(options.remainder));
+  out.batch_size = options.batch_size;
+  out.global_batch_size = options.global_batch_size;
+  out.world_size = options.world_size;
+  out.rank = options.rank;
+  out.worker_count = options.worker_count;
+  out.worker = options.worker;
+  out.start_position = options.start_position;
   return out;
 }
 
@@ -80,10 +65,7 @@ Stream::~Stream() {
 std::shared_ptr<Stream> Stream::Make(const Table& table, const StreamOptions& options) {
   Selection selection = table.Select(options.columns);
   auto reader_options = Unwrap(ReaderOptions(options, selection));
-  if (options.remainder == "pad" && table.manifest()->schema().Find(MaskField().name)) {
-    throw StatusError(Status::Invalid("the table has a column named " + MaskField().name +
-                                      ", which remainder=\"pad\" needs for itself"));
-  }
+  if (options.remainder == "pad") Check(CheckMaskName(table.manifest()->schema()));
   auto stream = std::shared_ptr<Stream>(new Stream(table, options, std::move(selection)));
   if (options.threads == 0) {
     stream->stream_ = Blocking(stream->remote_.get(), [&] {
@@ -106,37 +88,15 @@ ArrowFields Stream::fields() const {
   return out;
 }
 
-Status Stream::AddMask(reader::Batch* batch) const {
-  uint64_t bytes = (batch->row_count + 7) / 8;
-  auto bits = std::make_shared<reader::PooledBuffer>(pool_->Take(bytes));
-  if (bits->data() == nullptr) return Status::Full("there is no memory for a batch");
-  std::memset(bits->data(), 0, bytes);
-  for (uint64_t i = 0; i < batch->row_count - batch->filler_count; ++i) {
-    bits->data()[i / 8] |= static_cast<uint8_t>(1U << (i % 8));
-  }
-  reader::Column mask;
-  mask.field = &MaskField();
-  mask.type = {reader::Layout::kBool, 0};
-  mask.length = batch->row_count;
-  mask.buffers[1] = {bits->data(), bytes};
-  mask.owner = std::move(bits);
-  mask.writable = true;
-  batch->columns.push_back(std::move(mask));
-  return Status::OK();
-}
-
 Result<std::optional<reader::Batch>> Stream::NextColumns() {
   Claim claim(busy_in_);
-  if (!claim.claimed()) {
-    return Status::Invalid(
-        "another thread is reading these batches: give each thread batches of its own");
-  }
+  FB_RETURN_NOT_OK(claim.status());
   auto stop = [this] { return cancelled_ || Interrupted(); };
   FB_ASSIGN_OR_RETURN(auto batch,
                       prefetch_ != nullptr ? prefetch_->Next(stop) : stream_->Next());
   if (!batch) return batch;
   batch->columns = selection_.Arrange(std::move(batch->columns));
-  if (padded_) FB_RETURN_NOT_OK(AddMask(&*batch));
+  if (padded_) FB_RETURN_NOT_OK(AddMask(*pool_, &*batch));
   return batch;
 }
 

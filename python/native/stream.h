@@ -38,6 +38,8 @@ struct StreamOptions {
 
 // The order these options ask for; its rows and ranges are the table's.
 Result<plan::Order::Options> OrderOptions(const StreamOptions& options);
+// The share these options ask for; its rows are the table's.
+Result<plan::ShardOptions> ShardOptionsOf(const StreamOptions& options);
 
 // One thread at a time; a second one gets an error, not a wait.
 class Stream {
@@ -64,7 +66,6 @@ class Stream {
 
  private:
   Stream(const Table& table, const StreamOptions& options, Selection selection);
-  Status AddMask(reader::Batch* batch) const;
 
   std::shared_ptr<reader::RemoteTable> remote_;
   std::shared_ptr<reader::BufferPool> pool_;
@@ -77,7 +78,7 @@ class Stream {
   std::unique_ptr<reader::BatchStream> stream_;  // or
   std::unique_ptr<reader::Prefetch> prefetch_;
   std::atomic<bool> cancelled_{false};
-  std::atomic<pid_t> busy_in_{0};  // a copy of a busy stream in a forked child is not
+  std::atomic<pid_t> busy_in_{0};
 };
 
 void BindStream(nanobind::module_& m);
