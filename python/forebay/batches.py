@@ -7,25 +7,36 @@ from typing import Any
 
 from . import _native
 from ._arguments import choice
+from .column_shapes import ShapeChoice
 from .null_fill import FillChoice
 
-FORMATS = ("numpy", "arrow", "torch")
+FORMATS = ("numpy", "arrow", "torch", "jax")
 
 
-def converter(format: str, fill_null: Any,
-              columns: list[str]) -> Callable[[_native.Batch], Any]:
-    """What makes of a native batch the thing the caller wants."""
+def converter(format: str, fill_null: Any, columns: list[str],
+              **shapes: Any) -> Callable[[_native.Batch], Any]:
+    """What makes of a native batch the thing the caller wants. ``shapes`` are the arguments
+    of ShapeChoice."""
     choice("format", format, FORMATS)
+    chosen = ShapeChoice(columns, **shapes)
     if format == "arrow":
         if fill_null is not None:
-            raise ValueError("fill_null is for numpy and torch: Arrow batches keep their nulls")
+            raise ValueError("fill_null is for numpy, torch and jax: Arrow batches keep their "
+                             "nulls")
+        if any(value not in (None, "objects") for value in shapes.values()):
+            raise ValueError("strings and lists are for numpy, torch and jax: Arrow batches "
+                             "have their own")
         return lambda batch: batch
-    fills = FillChoice(fill_null, columns)
-    if format == "numpy":
-        from .numpy_format import to_numpy
-        return lambda batch: to_numpy(batch, fills)
-    from .torch_format import to_torch
-    return lambda batch: to_torch(batch, fills)
+    # Each library is imported where it is wanted, and not otherwise.
+    if format == "torch":
+        from .torch_format import to_torch as convert
+    elif format == "jax":
+        from .jax_format import to_jax as convert
+    else:
+        from .numpy_format import to_numpy as convert
+    from .numpy_format import Choices
+    choices = Choices(FillChoice(fill_null, columns), chosen)
+    return lambda batch: convert(batch, choices)
 
 
 class Batches:

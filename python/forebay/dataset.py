@@ -123,10 +123,12 @@ class Dataset:
         return _reopen, (self.uri, self._columns, self._how, self.version)
 
     def take(self, rows: Sequence[int] | np.ndarray, columns: Sequence[str] | None = None,
-             format: str = "numpy", *, fill_null: Any = None) -> Any:
+             format: str = "numpy", *, fill_null: Any = None, strings: Any = "objects",
+             lists: Any = "objects", pad_value: Any = None) -> Any:
         """The rows with these numbers, in this order; a row may come more than once."""
         names = self._selected(columns)
-        convert = converter(format, fill_null, self._names_of(names))
+        convert = converter(format, fill_null, self._names_of(names), strings=strings,
+                            lists=lists, pad_value=pad_value)
         return convert(self._table.take(_row_numbers(rows, self.num_rows), names))
 
     def batches(self, batch_size: int | None = None, *,
@@ -135,7 +137,8 @@ class Dataset:
                 format: str = "numpy", rank: int = 0, world_size: int = 1,
                 remainder: str = "drop", global_batch_size: int | None = None,
                 worker: int = 0, worker_count: int = 1, start_step: int = 0,
-                start_position: int = 0, fill_null: Any = None) -> Batches:
+                start_position: int = 0, fill_null: Any = None, strings: Any = "objects",
+                lists: Any = "objects", pad_value: Any = None) -> Batches:
         """The batches of an epoch; docs/python.md says what each argument does."""
         names = self._selected(columns)
         options = stream_options(
@@ -143,8 +146,9 @@ class Dataset:
             shuffle=shuffle, window=window, seed=seed, epoch=epoch, rank=rank,
             world_size=world_size, remainder=remainder, worker=worker,
             worker_count=worker_count, start_step=start_step, start_position=start_position)
-        options.writable = format == "torch"
-        convert = converter(format, fill_null, self._names_of(names))
+        options.writable = format in ("torch", "jax")
+        convert = converter(format, fill_null, self._names_of(names), strings=strings,
+                            lists=lists, pad_value=pad_value)
         return Batches(self._table, options, convert)
 
     def warmup(self, columns: Sequence[str] | None = None,

@@ -30,7 +30,7 @@ class Fill:
         """The array with the value where nulls are."""
         self.require()
         try:
-            value = _fitted(self.value, array.dtype, type_name)
+            value = fitted(self.value, array.dtype, type_name)
         except (TypeError, ValueError, OverflowError):
             raise ValueError(f"fill_null={self.value!r} does not fit column {self.column} "
                              f"({type_name})") from None
@@ -59,7 +59,7 @@ class FillChoice:
         return Fill(column, False)
 
 
-def _fitted(value: Any, dtype: np.dtype, type_name: str) -> Any:
+def fitted(value: Any, dtype: np.dtype, type_name: str) -> Any:
     """The value as this dtype has it; an error where it would become another value."""
     if dtype.kind == "O":
         return _fitted_object(value, type_name)

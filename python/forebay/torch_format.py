@@ -1,7 +1,8 @@
 """Batches as dicts of torch tensors, made from the numpy ones without a copy.
 
 Numbers and bools are tensors; dates, times, timestamps and durations are int64 tensors of
-their units; text, bytes and decimals are lists; lists are lists of tensors.
+their units; text, bytes and decimals are lists; lists are lists of tensors. What
+column_shapes.py has for text and lists has tensors in place of arrays.
 """
 
 from __future__ import annotations
@@ -12,17 +13,18 @@ import numpy as np
 import torch
 
 from . import _native
-from .null_fill import FillChoice
-from .numpy_format import to_numpy
+from .numpy_format import Choices, to_numpy
 
 
-def to_torch(batch: _native.Batch, fills: FillChoice) -> dict[str, Any]:
-    return {name: _tensor(value) for name, value in to_numpy(batch, fills).items()}
+def to_torch(batch: _native.Batch, choices: Choices) -> dict[str, Any]:
+    return {name: _tensor(value) for name, value in to_numpy(batch, choices).items()}
 
 
 def _tensor(value: Any) -> Any:
     if isinstance(value, dict):
         return {name: _tensor(field) for name, field in value.items()}
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return type(value)(*(_tensor(part) for part in value))
     if not isinstance(value, np.ndarray):
         return value
     if value.dtype.kind in "mM":
