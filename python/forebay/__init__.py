@@ -12,10 +12,10 @@ from ._native import Batch, Coverage, WarmupState, __version__
 from .batches import Batches
 from .column_shapes import Padded, Ragged, Strings
 from .dataset import Dataset, open
-from .errors import Cancelled, CorruptData, NoRoom, SourceChanged, WarmupFailed
+from .errors import Cancelled, CorruptData, LeaseLost, NoRoom, SourceChanged, WarmupFailed
 from .schema import Field, Schema
 
 __all__ = [
-    "Batch", "Batches", "Cancelled", "CorruptData", "Coverage", "Dataset", "Field", "NoRoom",
-    "Padded", "Ragged", "Schema", "SourceChanged", "Strings", "WarmupFailed",
+    "Batch", "Batches", "Cancelled", "CorruptData", "Coverage", "Dataset", "Field",
+    "LeaseLost", "NoRoom", "Padded", "Ragged", "Schema", "SourceChanged", "Strings", "WarmupFailed",
     "WarmupState", "__version__", "open"]

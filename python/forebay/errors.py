@@ -19,6 +19,10 @@ class Cancelled(OSError):
     """The node gave up: what was asked for was evicted as fast as it came."""
 
 
+class LeaseLost(OSError):
+    """Rows were given to another rank, because this one was silent for too long."""
+
+
 class WarmupFailed(OSError):
     """Some of the data could not be loaded; the message names the files."""
 

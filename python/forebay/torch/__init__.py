@@ -12,8 +12,11 @@ docs/python.md has the rest.
 """
 
 from .batch import Batch, cursor_of
+from .data_cache import DataCacheDataset
 from .data_loader import DataLoader
 from .dataset import Dataset
+from .leased import LeasedDataset
 from .loader import Loader
+from .mixture import Mixture
 
-__all__ = ["Batch", "DataLoader", "Dataset", "Loader", "cursor_of"]
+__all__ = ["Batch", "DataCacheDataset", "DataLoader", "Dataset", "LeasedDataset", "Loader", "Mixture", "cursor_of"]

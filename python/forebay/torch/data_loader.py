@@ -7,16 +7,16 @@ from typing import Any
 
 import torch.utils.data
 
-from .dataset import _ALL_STEPS, Dataset
+from .sharded import ALL_STEPS, ShardedDataset
 
 
 class DataLoader(torch.utils.data.DataLoader):
-    """As torch's, for a :class:`Dataset`, whose ``state_dict()`` is right with it also when
-    workers read. Arguments are those of torch's; batches come from the dataset, so
-    ``batch_size`` is not among them."""
+    """As torch's, for a :class:`Dataset` or :class:`Mixture`, whose ``state_dict()`` is
+    right with it also when workers read. Arguments are those of torch's; batches come from
+    the dataset, so ``batch_size`` is not among them."""
 
-    def __init__(self, dataset: Dataset, **arguments: Any):
-        if not isinstance(dataset, Dataset):
+    def __init__(self, dataset: ShardedDataset, **arguments: Any):
+        if not isinstance(dataset, ShardedDataset):
             raise TypeError(f"this DataLoader is for a forebay.torch.Dataset, not for a "
                             f"{type(dataset).__name__}")
         if arguments.pop("batch_size", None) is not None:
@@ -34,9 +34,13 @@ class DataLoader(torch.utils.data.DataLoader):
     def _counted(self, batches: Iterator[Any], shares: Any, epoch: int) -> Iterator[Any]:
         progress = self.dataset.progress
         for steps, batch in enumerate(batches, 1):
-            progress.received(epoch, shares.position_after(steps))
+            position = shares.position_after(steps)
+            if getattr(batch, "position", position) != position:
+                raise RuntimeError("the dataset delivers more or less than one thing for each "
+                                   "batch, and this DataLoader counts them: use torch's own")
+            progress.received(epoch, position)
             yield batch
-        progress.finished(epoch, shares.position_after(_ALL_STEPS))
+        progress.finished(epoch, shares.position_after(ALL_STEPS))
 
     def state_dict(self) -> dict[str, Any]:
         """The dataset's: where the loop is, by what it has received."""

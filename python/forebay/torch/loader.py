@@ -14,7 +14,7 @@ from .. import _native
 from .._arguments import whole
 from ..loader_stats import LoaderStats
 from ..ordered_map import OrderedMap
-from .dataset import _ALL_STEPS, Dataset
+from .sharded import ALL_STEPS, ShardedDataset
 from .workshop import Made, Tools, Workshop
 
 _THREADS_MAX = 8
@@ -36,12 +36,12 @@ class Loader:
     device      gives tensors on that GPU, copied ahead of the loop
     """
 
-    def __init__(self, dataset: Dataset, *, threads: int | None = None,
+    def __init__(self, dataset: ShardedDataset, *, threads: int | None = None,
                  prefetch: int | None = None,
                  transform: Callable[[Any], Any] | None = None,
                  from_arrow: Callable[[_native.Batch], Any] | None = None,
                  pin_memory: bool = False, device: Any = None):
-        if not isinstance(dataset, Dataset):
+        if not isinstance(dataset, ShardedDataset):
             raise TypeError(f"a Loader is for a forebay.torch.Dataset, not for a "
                             f"{type(dataset).__name__}")
         self.dataset = dataset
@@ -53,7 +53,8 @@ class Loader:
                                "it out on machines without a GPU")
         self._tools = Tools(dataset.converter(from_arrow), transform, pin_memory, ring)
         self._streams = _Streams(dataset, threads, prefetch, _pool(pin_memory, ring))
-        self._works_ahead = self._tools.needs_threads(bool(from_arrow or dataset.from_arrow))
+        self._works_ahead = not dataset.prefetches or self._tools.needs_threads(
+            bool(from_arrow or dataset.from_arrow))
         self._stats = LoaderStats(dataset.epoch)
 
     def __len__(self) -> int:
@@ -81,7 +82,7 @@ class Loader:
 class _Streams:
     """The native streams of a loader: that of an epoch, and one begun early."""
 
-    def __init__(self, dataset: Dataset, threads: int, prefetch: int,
+    def __init__(self, dataset: ShardedDataset, threads: int, prefetch: int,
                  pool: _native.PinnedPool | None):
         self._dataset = dataset
         self._pool = pool
@@ -105,7 +106,7 @@ class _Streams:
         """Begins the epoch that probably comes after this one."""
         self._over = None
         following = epoch + self._advance
-        if following < 0:
+        if following < 0 or not self._dataset.prefetches:
             return
         try:
             self._early = (os.getpid(), following, 0), self._make(following, 0)
@@ -122,7 +123,7 @@ class _Streams:
         options.threads = self.threads
         options.ahead = self.prefetch
         options.pool = self._pool
-        return self._dataset.dataset._table.stream(options)
+        return self._dataset.open_stream(options)
 
 
 class _Pass:
@@ -136,7 +137,7 @@ class _Pass:
         self._stream = self._streams.begin(self._epoch, start)
         self._steps_to_next = max(1, self._stream.rank_step_count - _STEPS_BEFORE_END)
         self._workshop = Workshop(loader._tools, self._stream,
-                                  self._dataset.cursor(self._epoch, 0))
+                                  self._dataset.cursors(self._epoch))
         self._ring = loader._tools.ring
         self._over = False
         self._broken = False
@@ -187,7 +188,7 @@ class _Pass:
 
     def _finish(self) -> None:
         self._over = True
-        position = self._stream.position_after(_ALL_STEPS)
+        position = self._stream.position_after(ALL_STEPS)
         self._dataset.progress.finished(self._epoch, position)
         self._streams.end(self._stream)
         self._stats.end()

@@ -24,7 +24,7 @@ class Progress:
         self._shared = self._tensor.numpy()
         self.at = (0, 0)      # epoch, position
         self.resumed = False  # a state was loaded, and nothing was received since
-        self._counting = False
+        self.counting = False  # a loop of this process has begun to receive
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "_shared"}
@@ -47,11 +47,11 @@ class Progress:
         self._shared[_IN_WORKERS] = 0
         self.at = (epoch, position)
         self.resumed = resumed
-        self._counting = False
+        self.counting = False
 
     def begin(self) -> tuple[int, int]:
         """The loop of this process begins to receive; from which epoch and position on."""
-        self._counting = True
+        self.counting = True
         self.at = (self.epoch, self.start)
         return self.at
 
@@ -73,7 +73,7 @@ class Progress:
     def require_known(self) -> None:
         """An error where others read, and nobody counts what arrives."""
         in_worker = torch.utils.data.get_worker_info() is not None
-        if in_worker or self._counting or not self._shared[_IN_WORKERS]:
+        if in_worker or self.counting or not self._shared[_IN_WORKERS]:
             return
         raise RuntimeError(
             "workers of a DataLoader read this dataset, so it does not know what the loop has "

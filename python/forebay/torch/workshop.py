@@ -52,10 +52,11 @@ class Workshop:
     """Makes of the native batches of an epoch what the loop gets. Several threads may use
     it."""
 
-    def __init__(self, tools: Tools, stream: _native.Stream, cursor: dict[str, Any]):
+    def __init__(self, tools: Tools, stream: _native.Stream,
+                 cursor_at: Callable[[int], dict[str, Any]]):
         self._tools = tools
         self._stream = stream
-        self._cursor = cursor
+        self._cursor_at = cursor_at
 
     def pull(self) -> tuple[_native.Batch, float] | None:
         """The next native batch, and how long that took. By one thread at a time."""
@@ -72,7 +73,7 @@ class Workshop:
         if tools.transform is not None:
             batch = tools.transform(batch)
         if type(batch) is dict:
-            batch = Batch(batch, self._cursor, position)
+            batch = Batch(batch, self._cursor_at(position), position)
         transformed = time.perf_counter()
         if tools.ring is not None:
             batch = tools.ring.send(batch)
