@@ -12,7 +12,7 @@ namespace forebay::cache {
 namespace {
 
 constexpr ClientId kClient = 1;
-constexpr int64_t kRanges = 400;
+constexpr int64_t kRanges = 600;
 constexpr int64_t kRangeRows = 1024;
 const std::string kUri = "mem://data/numbers";
 
@@ -138,7 +138,7 @@ TEST_F(NextUseTest, ChunksNobodyFollowsGoFirst) {
       {.key = key(6)},
       {.key = key(2)},
       {.key = HashBytes("other"), .last_use_ns = 9},
-      {.key = key(900)},
+      {.key = key(300)},
       {.key = HashBytes("older"), .last_use_ns = 3}};
   auto shared =
       std::shared_ptr<const NextUse>(&engine_->next_use(), [](const NextUse*) {});
@@ -146,7 +146,7 @@ TEST_F(NextUseTest, ChunksNobodyFollowsGoFirst) {
   EXPECT_EQ(candidates[0].key, HashBytes("older"));
   EXPECT_EQ(candidates[1].key, HashBytes("other"));
   EXPECT_EQ(candidates[2].key, key(2));  // not before the next epoch
-  EXPECT_EQ(candidates[3].key, key(900));
+  EXPECT_EQ(candidates[3].key, key(300));
   EXPECT_EQ(candidates[4].key, key(6));
   engine_->next_use().Forget(kClient);
   EXPECT_FALSE(shared->RowsUntil(key(6)).has_value());

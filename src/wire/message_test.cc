@@ -25,7 +25,7 @@ std::vector<Message> OneOfEach() {
       View{.dataset = 3, .columns = {0, 5, 9}},
       Viewed{.view = 4},
       GetChunks{.view = 5, .timeout_ms = 77, .refs = refs},
-      Chunks{.view = 6, .chunks = handles},
+      Chunks{.view = 6, .tight = true, .chunks = handles},
       Want{.view = 7, .refs = refs},
       Release{.view = 8, .refs = refs},
       Hold{.view = 9, .chunks = handles},
@@ -44,6 +44,12 @@ std::vector<Message> OneOfEach() {
       Coverage{.chunk_count = 7, .chunks_stored = 8, .rows_stored = 9},
       GetStatus{},
       Text{.size = 10},
+      Follow{.view = 14,
+             .mode = 1,
+             .seed = 2,
+             .epoch = 3,
+             .window_ranges = 4,
+             .position = 1ULL << 43},
   };
 }
 
@@ -84,6 +90,7 @@ TEST(Message, KeepsWhatItSays) {
   const auto& chunks = std::get<Chunks>(message);
   EXPECT_EQ(chunks.chunks[0].ref, (model::ChunkRef{1, 2}));
   EXPECT_EQ(chunks.chunks[0].size, 1ULL << 40);
+  EXPECT_TRUE(chunks.tight);
 }
 
 // The layout is a promise (docs/formats/reader-protocol.md): these bytes never change
@@ -92,7 +99,7 @@ TEST(Message, HasTheDocumentedBytes) {
   std::string hello = Encode({0x0807060504030201, Hello{.pid = 2, .program = "ab"}});
   EXPECT_EQ(hello, std::string("\x00\x00"
                                "\x01\x02\x03\x04\x05\x06\x07\x08"
-                               "\x01\x00\x00\x00"
+                               "\x02\x00\x00\x00"
                                "\x02\x00\x00\x00"
                                "\x02\x00\x00\x00"
                                "ab",
