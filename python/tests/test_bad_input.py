@@ -27,7 +27,7 @@ def ds(numbers):
     ({"batch_size": 2, "rank": -1}, "rank must be at least 0, not -1"),
     ({"batch_size": 2, "world_size": 0}, "world_size must be at least 1"),
     ({"batch_size": 2, "worker": 1}, "worker must be below worker_count"),
-    ({"batch_size": 2, "shuffle": "yes"}, "shuffle must be one of 'global', 'sequential'"),
+    ({"batch_size": 2, "shuffle": "yes"}, "shuffle must be one of 'global', 'window', 'sequential'"),
     ({"batch_size": 2, "shuffle": True}, "shuffle must be one of"),
     ({"batch_size": 2, "format": "pandas"}, "format must be one of"),
     ({"batch_size": 2, "remainder": "some"}, "remainder must be one of"),
@@ -40,7 +40,7 @@ def ds(numbers):
     ({"batch_size": 2, "columns": "x"}, r"columns must be a list of names: \['x'\]"),
     ({"batch_size": 2, "columns": [1]}, "columns must be names, not 1"),
     ({"batch_size": 2, "fill_null": {"z": 1}}, "fill_null names column 'z'"),
-    ({"batch_size": 2, "fill_null": 1, "format": "arrow"}, "fill_null is for numpy and torch"),
+    ({"batch_size": 2, "fill_null": 1, "format": "arrow"}, "fill_null is for numpy, torch and jax"),
 ])
 def test_wrong_arguments_of_batches(ds, arguments, message):
     with pytest.raises(ValueError, match=message) as raised:

@@ -7,6 +7,7 @@ from typing import Any
 
 import torch.utils.data
 
+from .batch import Batch
 from .sharded import ALL_STEPS, ShardedDataset
 
 
@@ -35,7 +36,7 @@ class DataLoader(torch.utils.data.DataLoader):
         progress = self.dataset.progress
         for steps, batch in enumerate(batches, 1):
             position = shares.position_after(steps)
-            if getattr(batch, "position", position) != position:
+            if isinstance(batch, Batch) and batch.position not in (None, position):
                 raise RuntimeError("the dataset delivers more or less than one thing for each "
                                    "batch, and this DataLoader counts them: use torch's own")
             progress.received(epoch, position)
