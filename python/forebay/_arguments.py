@@ -49,7 +49,7 @@ def source_options(options: Mapping[str, Any] | None) -> dict[str, str]:
     return texts
 
 
-def milliseconds(timeout: Any) -> int:
-    if not isinstance(timeout, (int, float)) or not 0 < timeout < 1e9:
-        raise ValueError(f"timeout must be a positive number of seconds, not {timeout!r}")
-    return max(1, round(timeout * 1000))
+def milliseconds(name: str, seconds: Any) -> int:
+    if not isinstance(seconds, (int, float)) or not 0 < seconds < 1e9:
+        raise ValueError(f"{name} must be a positive number of seconds, not {seconds!r}")
+    return max(1, round(seconds * 1000))

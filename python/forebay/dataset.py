@@ -59,7 +59,7 @@ def open(uri: str | os.PathLike[str], *, store: str | None = None,
     arguments.store = store or ""
     arguments.socket = node or ""
     arguments.source = {**_arguments.source_options(options), **_iceberg.options(**iceberg)}
-    arguments.timeout_ms = _arguments.milliseconds(timeout)
+    arguments.timeout_ms = _arguments.milliseconds("timeout", timeout)
     table = _native.open(arguments)
     how = {"store": store, "options": options, "timeout": timeout, "node": node,
            **{name: value for name, value in iceberg.items() if value is not None}}

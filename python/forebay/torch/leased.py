@@ -58,6 +58,7 @@ class LeasedDataset(torch.utils.data.IterableDataset):
                  holder: str | None = None, shuffle: str | bool | None = "sequential",
                  window: int | None = None, seed: int = 0, epoch: int = 0,
                  columns: Sequence[str] | None = None, fill_null: Any = None,
+                 strings: Any = "objects", lists: Any = "objects", pad_value: Any = None,
                  from_arrow: Callable[[_native.Batch], Any] | None = None,
                  **open_arguments: Any):
         super().__init__()
@@ -66,18 +67,22 @@ class LeasedDataset(torch.utils.data.IterableDataset):
         lease_rows = _BATCHES_PER_LEASE * batch_size if lease_rows is None else lease_rows
         self._lease = {"path": os.path.abspath(os.fspath(leases)),
                        "lease_rows": whole("lease_rows", lease_rows, 1),
-                       "lease_ms": milliseconds(lease_seconds)}
+                       "lease_ms": milliseconds("lease_seconds", lease_seconds)}
         self._lost = choice("lost", lost, ("raise", "skip"))
         self._holder = holder
         names = self._dataset._selected(columns)
+        self._dataset._table.fields(names)  # an error where there is no such column
         self._arguments = {"columns": names, "shuffle": shuffle, "window": window,
                            "seed": seed, "remainder": "keep"}
         self._fill_null = fill_null
+        self._shapes = {"strings": strings, "lists": lists, "pad_value": pad_value}
         self.from_arrow = from_arrow
         self.lost_rows = 0  # delivered here, and then refused
         self._delivered: _Delivered | None = None
+        self._lost_fence: int | None = None
         self.set_epoch(epoch)
-        self._open()  # a wrong place is an error here
+        self._converter()  # wrong arguments are an error here, and so is a wrong place
+        self._open()
 
     @property
     def dataset(self) -> _dataset.Dataset:
@@ -104,6 +109,7 @@ class LeasedDataset(torch.utils.data.IterableDataset):
             return
         if not delivered.leases.acknowledge(delivered.fence, delivered.until):
             self.lost_rows += delivered.until - delivered.first
+            self._lost_fence = delivered.fence
             raise LeaseLost(
                 f"the rows at positions {delivered.first} to {delivered.until - 1} of epoch "
                 f"{self._epoch} were given to another rank, because this one was silent for "
@@ -120,12 +126,15 @@ class LeasedDataset(torch.utils.data.IterableDataset):
 
     def _batches(self, epoch: int) -> Iterator[Any]:
         leases = self._open()
-        convert = self.from_arrow
-        if convert is None:
-            names = self._dataset._names_of(self._arguments["columns"])
-            convert = converter("torch", self._fill_null, names)
+        convert = self._converter()
         while (grant := _next_grant(leases)) is not None:
             yield from self._of_grant(leases, grant, epoch, convert)
+
+    def _converter(self) -> Callable[[_native.Batch], Any]:
+        if self.from_arrow is not None:
+            return self.from_arrow
+        names = self._dataset._names_of(self._arguments["columns"])
+        return converter("torch", self._fill_null, names, **self._shapes)
 
     def _of_grant(self, leases: _native.Leases, grant: _native.LeaseGrant, epoch: int,
                   convert: Callable[[_native.Batch], Any]) -> Iterator[Any]:
@@ -136,7 +145,8 @@ class LeasedDataset(torch.utils.data.IterableDataset):
                 batch = convert(native)
                 self._delivered = _Delivered(leases, grant.fence, first, first + len(native))
                 yield batch
-                if not self._acknowledged():
+                self._acknowledge_or_skip()
+                if self._lost_fence == grant.fence:
                     return
         finally:
             # Where the loop has ended early others need not wait for the rest.
@@ -144,15 +154,13 @@ class LeasedDataset(torch.utils.data.IterableDataset):
                 self._delivered = None
                 leases.release(grant.fence)
 
-    def _acknowledged(self) -> bool:
+    def _acknowledge_or_skip(self) -> None:
         try:
             self.acknowledge()
         except LeaseLost as lost:
             if self._lost == "raise":
                 raise
             _log.warning("%s", lost)
-            return False
-        return True
 
     def _natives(self, grant: _native.LeaseGrant, epoch: int) -> Iterator[_native.Batch]:
         """The rows of a grant; what is left by somebody with other batches may end with a

@@ -48,11 +48,13 @@ class Mixture(ShardedDataset):
                  rank: int | None = None, world_size: int | None = None,
                  dp_rank: int | None = None, dp_size: int | None = None, mesh: Any = None,
                  remainder: str = "drop", start_step: int = 0, fill_null: Any = None,
+                 strings: Any = "objects", lists: Any = "objects", pad_value: Any = None,
                  from_arrow: Callable[[_native.Batch], Any] | None = None,
                  **open_arguments: Any):
         self._sources = _opened(sources, open_arguments)
         self._columns = _common_columns(self._sources, column_names(columns))
         self._until = choice("until", until, UNTILS)
+        self.shapes = {"strings": strings, "lists": lists, "pad_value": pad_value}
         super().__init__(
             place.find(rank, world_size, dp_rank, dp_size, mesh),
             {"columns": self._columns, "batch_size": batch_size,
