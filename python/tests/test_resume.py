@@ -134,6 +134,24 @@ def test_the_length_is_what_is_left(ds):
         assert len(other) == len(steps_of(other)) == left
 
 
+@pytest.mark.parametrize("remainder, whole", [("drop", 16), ("pad", 17), ("wrap", 17),
+                                              ("keep", 17)])
+def test_the_length_of_a_loader_is_that_of_the_epoch(ds, remainder, whole):
+    """Lightning counts on from where it was, up to the length."""
+    dataset = Dataset(ds, 300, remainder=remainder, **ORDER)
+    for loader in (Loader(dataset), DataLoader(dataset)):
+        assert len(loader) == whole
+        for step, _ in enumerate(loader, 1):
+            state = loader.state_dict()
+            if step == 7:
+                break
+        loader.load_state_dict(state)
+        assert len(loader) == whole and len(steps_of(loader)) == whole - 7
+        dataset.load_state_dict(dataset.state_dict())  # at the end
+        assert len(loader) == whole and steps_of(loader) == []
+        dataset.set_epoch(1)
+
+
 def test_an_epoch_begins_at_its_first_row_unless_a_state_was_loaded_for_it(ds):
     dataset = Dataset(ds, 100, **ORDER)
     steps_of(dataset, 4)

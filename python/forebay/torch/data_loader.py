@@ -27,6 +27,10 @@ class DataLoader(torch.utils.data.DataLoader):
                              "say which have come: leave it out")
         super().__init__(dataset, batch_size=None, **arguments)
 
+    def __len__(self) -> int:
+        """Batches of the whole epoch, also of one that was resumed."""
+        return self.dataset.epoch_steps()
+
     def __iter__(self) -> Iterator[Any]:
         epoch, start = self.dataset.begin()
         shares = self.dataset.stream(epoch, start)

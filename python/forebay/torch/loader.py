@@ -58,7 +58,8 @@ class Loader:
         self._stats = LoaderStats(dataset.epoch)
 
     def __len__(self) -> int:
-        return len(self.dataset)
+        """Batches of the whole epoch, also of one that was resumed."""
+        return self.dataset.epoch_steps()
 
     def __iter__(self) -> Iterator[Any]:
         if torch.utils.data.get_worker_info() is not None:

@@ -147,6 +147,11 @@ class ShardedDataset(torch.utils.data.IterableDataset):
             self._say_who_has_less(epoch, start)
         return epoch, start
 
+    def epoch_steps(self) -> int:
+        """Batches of this rank in the whole epoch, with those before where an iteration
+        begins. Frameworks that restore a loader count on from there, up to its length."""
+        return -(-self.progress.start // self._global_batch_size) + len(self)
+
     def stream_options(self, epoch: int, position: int) -> _native.StreamOptions:
         options = stream_options(epoch=epoch, start_position=position, **self._arguments)
         options.writable = True
