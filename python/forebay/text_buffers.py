@@ -13,6 +13,7 @@ import numpy as np
 
 from . import _native
 from .column_shapes import Strings
+from .errors import CorruptData
 
 
 class _ArrowArray(ctypes.Structure):
@@ -53,6 +54,8 @@ def text_of(batch: _native.Batch, name: str, column: _native.Column) -> Strings:
     rows = array.offset + whole.offset
     offsets = np.asarray(_Memory(capsule, array.buffers[1], rows + array.length + 1, dtype))
     offsets = offsets[rows:].astype("i8")
+    if (offsets[1:] < offsets[:-1]).any():
+        raise CorruptData(f"a chunk's offsets make no sense: column={name}")
     first, last = int(offsets[0]), int(offsets[-1])
     offsets -= first
     if last == first:
