@@ -20,6 +20,7 @@ from torch_jobs import loader_for, rows_of  # noqa: E402
 from forebay.torch import Loader, Mixture, cursor_of  # noqa: E402
 
 ROWS = {"web": 1000, "code": 300, "books": 70}
+FILES = {"web": 7, "code": 4, "books": 1}
 STRIDE = 100_000  # source i has the rows i * STRIDE, i * STRIDE + 1, …
 WEIGHTS = {"web": 0.6, "code": 0.3, "books": 0.1}
 READERS = [None, 0, 1, 3]  # native threads, or so many workers
@@ -44,16 +45,23 @@ def quiet():
 
 @pytest.fixture(scope="module")
 def sources(tmp_path_factory):
+    """Tables of several files, so that they lie in several ranges."""
     folder = tmp_path_factory.mktemp("sources")
     for i, (name, rows) in enumerate(ROWS.items()):
-        x = np.arange(rows) + i * STRIDE
-        columns = {"x": x, "name": [f"{name} {v}" for v in x],
-                   "items": [list(range(v % 4)) for v in x],
-                   "half": pa.array([None if v % 5 == i else v / 2 for v in x], pa.float32())}
-        if i == 1:  # in another order
-            columns = dict(reversed(columns.items()))
-        pq.write_table(pa.table(columns), folder / f"{name}.parquet", row_group_size=200)
-    return {name: forebay.open(folder / f"{name}.parquet") for name in ROWS}
+        (folder / name).mkdir()
+        for part in range(FILES[name]):
+            x = np.arange(rows * part // FILES[name], rows * (part + 1) // FILES[name])
+            columns = columns_of(i, name, x + i * STRIDE)
+            if i == 1:
+                columns = dict(reversed(columns.items()))  # another order of columns
+            pq.write_table(pa.table(columns), folder / name / f"{part}.parquet")
+    return {name: forebay.open(folder / name) for name in ROWS}
+
+
+def columns_of(i, name, x):
+    return {"x": x, "name": [f"{name} {v}" for v in x],
+            "items": [list(range(v % 4)) for v in x],
+            "half": pa.array([None if v % 5 == i else v / 2 for v in x], pa.float32())}
 
 
 def mixture(sources, batch=40, **arguments):
@@ -89,7 +97,10 @@ def test_every_prefix_has_its_shares_within_one_slot(sources):
 
 @pytest.mark.parametrize("shuffle", ["sequential", "window", "global"])
 def test_each_source_goes_through_epochs_of_its_own(sources, shuffle):
-    rows = np.array(all_rows(sources, 2000, until="forever", shuffle=shuffle))
+    order = {"shuffle": shuffle, "window": 2 if shuffle == "window" else None}
+    ds = mixture(sources, until="forever", **order)
+    rows = np.array(sum(steps_of(Loader(ds), 50), []))
+    assert rows.tolist() == all_rows(sources, 2000, until="forever", **order)
     for i, (name, count) in enumerate(ROWS.items()):
         own = rows[sources_of(rows) == i] - i * STRIDE
         epochs = [own[at:at + count] for at in range(0, len(own) - count + 1, count)]
