@@ -127,3 +127,23 @@ def test_without_a_table_it_says_how_to_name_one(monkeypatch):
     monkeypatch.delenv("FOREBAY_TABLE", raising=False)
     with pytest.raises(ValueError, match="Give uri, or set FOREBAY_TABLE or METADATA_LOC"):
         DataCacheDataset()
+
+
+def test_a_stateful_data_loader_goes_on_between_two_things_of_a_batch(table):
+    stateful = pytest.importorskip("torchdata.stateful_dataloader")
+
+    def loader():
+        return stateful.StatefulDataLoader(Halves(batch_size=100), batch_size=None,
+                                           num_workers=2, multiprocessing_context="fork")
+    rows = [batch["x"].tolist() for batch in loader()]
+    for done in (1, 5, 8):
+        first = loader()
+        batches = iter(first)
+        head = [next(batches)["x"].tolist() for _ in range(done)]
+        second = loader()
+        second.load_state_dict(first.state_dict())
+        rest = [batch["x"].tolist() for batch in second]
+        lost = [row for row in rows if row not in head + rest]
+        again = [row for row in head if row in rest]
+        # Each worker may begin its batch again; nothing is lost.
+        assert not lost and len(again) <= 2
