@@ -1,7 +1,7 @@
 """Batches as dicts of jax arrays, made from the numpy ones through DLPack.
 
 The same as for torch, with jax arrays in place of tensors. On a CPU those that need no
-other type lie where they were gathered.
+other type and are aligned as jax likes lie where they were gathered.
 """
 
 from __future__ import annotations
