@@ -9,6 +9,14 @@
 
 namespace forebay::model {
 
+// A row of one of several ranges: the n-th live one, or the n-th stored one.
+struct RangeRow {
+  uint32_t source = 0;  // which range
+  uint32_t row = 0;
+
+  friend bool operator==(const RangeRow&, const RangeRow&) = default;
+};
+
 // A view of a range's selection in the manifest, or of a range without one. Two layouts,
 // chosen by how many rows live: a bitmap with the place of every 64th live row, or, where
 // few live, their row numbers.
@@ -28,16 +36,9 @@ class Selection {
     if (all()) return i;
     return rows_ != nullptr ? rows_[i] : Select(i);
   }
-  // Hints before RowOf: first the one, some time later the other.
-  void PrefetchSample(uint32_t i) const {
-    if (all()) return;
-    __builtin_prefetch(rows_ != nullptr ? rows_ + i : samples_ + i / kSampleRows);
-  }
-  void PrefetchRow(uint32_t i) const {
-    if (!all() && rows_ == nullptr) {
-      __builtin_prefetch(words_ + samples_[i / kSampleRows] / 64);
-    }
-  }
+  // In place: live rows become stored ones. Many at once are faster than one by one: the
+  // memory that each needs is fetched while others are looked at.
+  static void ToStored(std::span<const Selection> selections, std::span<RangeRow> rows);
   // How many live rows from `i` on lie side by side in the chunk, at most `limit`.
   uint32_t RunAt(uint32_t i, uint32_t limit) const;
 
@@ -53,6 +54,19 @@ class Selection {
 
   static bool IsList(uint32_t live, uint32_t stored);
   uint32_t Select(uint32_t i) const;
+  void PrefetchSample(uint32_t i) const {
+    if (!all()) {
+      __builtin_prefetch(rows_ != nullptr ? rows_ + i : samples_ + i / kSampleRows);
+    }
+  }
+  void PrefetchWord(uint32_t i) const {
+    if (samples_ != nullptr) {
+      __builtin_prefetch(words_ + samples_[i / kSampleRows] / 64);
+    }
+  }
+  static void SelectAll(std::span<const Selection> selections, std::span<RangeRow> rows);
+  static void SelectAllBmi2(std::span<const Selection> selections,
+                            std::span<RangeRow> rows);
 
   const uint64_t* words_ = nullptr;  // the bitmap, or the list's first word
   const uint32_t* rows_ = nullptr;   // the list

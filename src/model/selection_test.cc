@@ -51,6 +51,30 @@ TEST(Selection, FindsEveryLiveRowHoweverManyDied) {
   }
 }
 
+TEST(Selection, TurnsManyRowsOfManyRangesAtOnce) {
+  std::mt19937_64 random(11);
+  std::vector<Case> cases;
+  for (double alive : {0.01, 0.1, 0.5, 0.9, 0.99}) {
+    for (uint32_t stored : {70U, 640U, 5003U}) {
+      cases.push_back(MakeCase(Random(random, stored, alive)));
+    }
+  }
+  std::vector<Selection> selections;
+  for (const Case& c : cases) selections.push_back(c.selection);
+  selections.emplace_back(100U);  // all of it lives
+  std::vector<RangeRow> rows, expected;
+  for (int i = 0; i < 20'000; ++i) {
+    auto source = static_cast<uint32_t>(random() % selections.size());
+    uint32_t live = selections[source].live_rows();
+    if (live == 0) continue;
+    auto row = static_cast<uint32_t>(random() % live);
+    rows.push_back({source, row});
+    expected.push_back({source, source < cases.size() ? cases[source].rows[row] : row});
+  }
+  Selection::ToStored(selections, rows);
+  EXPECT_EQ(rows, expected);
+}
+
 TEST(Selection, RunsEndAtDeadRowsAndAtTheLimit) {
   std::mt19937_64 random(6);
   for (double alive : {0.03, 0.6, 0.98}) {

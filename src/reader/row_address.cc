@@ -8,8 +8,6 @@ namespace {
 
 // Ranges that share a table entry are walked up to here, then searched by halves.
 constexpr uint32_t kWalkMax = 8;
-// Rows whose selections are fetched into the core's cache together.
-constexpr size_t kSelectBlock = 64;
 
 std::vector<model::Selection> SelectionsOf(const model::Manifest& manifest) {
   std::vector<model::Selection> selections;
@@ -78,18 +76,8 @@ RowAddress RowLocator::LocateLive(uint64_t row) const {
 
 void RowLocator::Locate(std::span<const uint64_t> rows, std::span<RowAddress> out) const {
   for (size_t i = 0; i < rows.size(); ++i) out[i] = LocateLive(rows[i]);
-  if (selections_.empty()) return;
-  for (size_t i = 0; i < rows.size(); i += kSelectBlock) {
-    Select(out.subspan(i, std::min(kSelectBlock, rows.size() - i)));
-  }
-}
-
-// Live rows → rows of chunks. In three passes, so that the memory each needs is on its
-// way while others are looked at.
-void RowLocator::Select(std::span<RowAddress> addresses) const {
-  for (const RowAddress& at : addresses) selections_[at.source].PrefetchSample(at.row);
-  for (const RowAddress& at : addresses) selections_[at.source].PrefetchRow(at.row);
-  for (RowAddress& at : addresses) at.row = selections_[at.source].RowOf(at.row);
+  if (!selections_.empty())
+    model::Selection::ToStored(selections_, out.first(rows.size()));
 }
 
 }  // namespace forebay::reader

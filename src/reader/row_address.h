@@ -9,12 +9,7 @@
 
 namespace forebay::reader {
 
-struct RowAddress {
-  uint32_t source = 0;
-  uint32_t row = 0;
-
-  friend bool operator==(const RowAddress&, const RowAddress&) = default;
-};
+using RowAddress = model::RangeRow;
 
 // Rows side by side in the chunks of one source.
 struct Run {
@@ -44,8 +39,6 @@ class RowLocator {
   void Locate(std::span<const uint64_t> rows, std::span<RowAddress> out) const;
 
  private:
-  void Select(std::span<RowAddress> addresses) const;
-
   std::vector<uint64_t> first_rows_;  // of each range, then the row count
   std::vector<uint32_t> starts_;      // row >> shift_ → a range at or before its own
   std::vector<model::Selection> selections_;
