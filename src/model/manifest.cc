@@ -163,10 +163,12 @@ Status Manifest::Check() const {
 // of the manifest, by its checksum), since gigabytes of bitmaps are not read at an open.
 Status Manifest::CheckSelection(const RangeRecord& range) const {
   if (range.stored_rows == 0) return Wrong("empty ranges");
-  if (range.selection == kAllLive) {
+  if (range.selection_kind == SelectionKind::kAll) {
     return range.row_count == range.stored_rows ? Status::OK() : Wrong("live rows");
   }
-  uint64_t words = Selection::WordCount(range.row_count, range.stored_rows);
+  if (range.selection_kind > SelectionKind::kList) return Wrong("kinds of selections");
+  uint64_t words =
+      Selection::WordCount({range.selection_kind, range.row_count, range.stored_rows});
   if (range.row_count >= range.stored_rows || range.selection > selections_.size() ||
       words > selections_.size() - range.selection) {
     return Wrong("selections");
@@ -180,8 +182,9 @@ std::string_view Manifest::context(uint32_t object) const {
 }
 
 Selection Manifest::selection(const RangeRecord& range) const {
-  if (range.selection == kAllLive) return Selection(range.row_count);
-  return {selections_.subspan(range.selection), range.row_count, range.stored_rows};
+  if (range.selection_kind == SelectionKind::kAll) return Selection(range.row_count);
+  return {selections_.data() + range.selection,
+          {range.selection_kind, range.row_count, range.stored_rows}};
 }
 
 std::string_view Manifest::uri(const ObjectRecord& object) const {
@@ -272,15 +275,15 @@ void ManifestBuilder::AddRanges(const Unit& unit) {
     RangeRecord range{};
     range.first_row = row_count_;
     range.offset = offset;
-    range.selection = kAllLive;
     range.row_count = range.stored_rows = unit.range_rows[i];
     range.unit = static_cast<uint32_t>(units_.size());
     if (!unit.live.empty() && !unit.live[i].all()) {
       FB_CHECK(unit.live[i].row_count == range.stored_rows);
       range.row_count = static_cast<uint32_t>(unit.live[i].Count());
       if (range.row_count < range.stored_rows) {
-        range.selection = selections_.size();
-        Selection::Append(unit.live[i], &selections_);
+        Selection::Appended appended = Selection::Append(unit.live[i], &selections_);
+        range.selection = appended.offset;
+        range.selection_kind = appended.kind;
       }
     }
     row_count_ += range.row_count;
@@ -305,6 +308,7 @@ std::string ManifestBuilder::Finish() {
   header.units = Append(out, units_);
   header.ranges = Append(out, ranges_);
   header.wide = Append(out, wide_);
+  out.resize((out.size() + 63) / 64 * 64);  // dense selections are read by cache lines
   header.selections = Append(out, selections_);
   header.size = out.size();
   std::memcpy(out.data(), &header, sizeof(header));

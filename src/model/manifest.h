@@ -73,13 +73,12 @@ struct UnitRecord {
 struct RangeRecord {
   uint64_t first_row;
   uint64_t offset;     // of its first stored row in the unit
-  uint64_t selection;  // where its selection begins, in words; kAllLive: none
+  uint64_t selection;  // where its selection begins, in words
   uint32_t row_count;  // live rows; may be 0
   uint32_t stored_rows;
   uint32_t unit;
-  uint32_t reserved;
+  SelectionKind selection_kind;
 };
-constexpr uint64_t kAllLive = ~uint64_t{0};
 
 class Manifest {
  public:

@@ -17,62 +17,80 @@ struct RangeRow {
   friend bool operator==(const RangeRow&, const RangeRow&) = default;
 };
 
-// A view of a range's selection in the manifest, or of a range without one. Two layouts,
-// chosen by how many rows live: a bitmap with the place of every 64th live row, or, where
-// few live, their row numbers.
+// How a selection is written; the numbers are a format.
+enum class SelectionKind : uint32_t {
+  kAll = 0,     // every row lives: nothing is written
+  kDense = 1,   // blocks of a cache line, each with 256 live rows
+  kBitmap = 2,  // a bit a row, and the place of every 64th live row
+  kList = 3,    // the row numbers of the live rows
+};
+
+// A view of a range's selection in the manifest, or of a range without one.
 class Selection {
  public:
   Selection() = default;
   // All of `rows` live.
   explicit Selection(uint32_t rows) : live_(rows), stored_(rows) {}
-  Selection(std::span<const uint64_t> words, uint32_t live, uint32_t stored);
+  // `words` has WordCount() of them.
+  struct Shape {
+    SelectionKind kind = SelectionKind::kAll;
+    uint32_t live = 0;
+    uint32_t stored = 0;
+  };
+  Selection(const uint64_t* words, Shape shape);
 
-  bool all() const { return words_ == nullptr; }
+  bool all() const { return kind_ == SelectionKind::kAll; }
   uint32_t live_rows() const { return live_; }
   uint32_t stored_rows() const { return stored_; }
 
   // The stored row of the live row `i`, which must be below live_rows().
-  uint32_t RowOf(uint32_t i) const {
-    if (all()) return i;
-    return rows_ != nullptr ? rows_[i] : Select(i);
-  }
+  uint32_t RowOf(uint32_t i) const;
   // In place: live rows become stored ones. Many at once are faster than one by one: the
   // memory that each needs is fetched while others are looked at.
   static void ToStored(std::span<const Selection> selections, std::span<RangeRow> rows);
   // How many live rows from `i` on lie side by side in the chunk, at most `limit`.
   uint32_t RunAt(uint32_t i, uint32_t limit) const;
 
-  // Words that a selection of so many rows takes.
-  static uint64_t WordCount(uint32_t live, uint32_t stored);
-  // Appends a selection; not for ranges of which all rows live.
-  static void Append(const LiveRows& live, std::vector<uint64_t>* words);
+  // Words that a selection takes.
+  static uint64_t WordCount(Shape shape);
+  // Appends a selection in the kind that suits it; not for ranges of which all rows live.
+  // Dense ones begin at a multiple of 8 words.
+  struct Appended {
+    uint64_t offset = 0;
+    SelectionKind kind = SelectionKind::kAll;
+  };
+  static Appended Append(const LiveRows& live, std::vector<uint64_t>* words);
   // True when the words say what their counts claim.
   bool Consistent() const;
 
  private:
   static constexpr uint32_t kSampleRows = 64;
+  static constexpr uint32_t kDenseRows = 256;  // of a block
+  static constexpr uint32_t kDenseWords = 8;   // the first row, then 448 bits
 
-  static bool IsList(uint32_t live, uint32_t stored);
-  uint32_t Select(uint32_t i) const;
-  void PrefetchSample(uint32_t i) const {
-    if (!all()) {
-      __builtin_prefetch(rows_ != nullptr ? rows_ + i : samples_ + i / kSampleRows);
+  void Prefetch(uint32_t i) const {
+    if (kind_ == SelectionKind::kDense) {
+      __builtin_prefetch(words_ + i / kDenseRows * kDenseWords);
+    } else if (kind_ == SelectionKind::kBitmap) {
+      __builtin_prefetch(rows_ + i / kSampleRows);
+    } else if (kind_ == SelectionKind::kList) {
+      __builtin_prefetch(rows_ + i);
     }
   }
   void PrefetchWord(uint32_t i) const {
-    if (samples_ != nullptr) {
-      __builtin_prefetch(words_ + samples_[i / kSampleRows] / 64);
+    if (kind_ == SelectionKind::kBitmap) {
+      __builtin_prefetch(words_ + rows_[i / kSampleRows] / 64);
     }
   }
   static void SelectAll(std::span<const Selection> selections, std::span<RangeRow> rows);
   static void SelectAllBmi2(std::span<const Selection> selections,
                             std::span<RangeRow> rows);
 
-  const uint64_t* words_ = nullptr;  // the bitmap, or the list's first word
-  const uint32_t* rows_ = nullptr;   // the list
-  const uint32_t* samples_ = nullptr;
+  SelectionKind kind_ = SelectionKind::kAll;
   uint32_t live_ = 0;
   uint32_t stored_ = 0;
+  const uint64_t* words_ = nullptr;
+  const uint32_t* rows_ = nullptr;  // the list, or every 64th live row of a bitmap
 };
 
 }  // namespace forebay::model

@@ -215,11 +215,11 @@ TEST(RowLocator, FindsEveryRowOfUnevenRanges) {
       auto rows = static_cast<uint32_t>(i == huge ? 5000 : random.Below(seed % 7));
       ranges.push_back({.first_row = expected.size(),
                         .offset = 0,
-                        .selection = model::kAllLive,
+                        .selection = 0,
                         .row_count = rows,
                         .stored_rows = rows,
                         .unit = 0,
-                        .reserved = 0});
+                        .selection_kind = model::SelectionKind::kAll});
       for (uint32_t row = 0; row < rows; ++row) expected.push_back({i, row});
     }
     RowLocator locator(ranges);

@@ -13,7 +13,7 @@ std::vector<model::Selection> SelectionsOf(const model::Manifest& manifest) {
   std::vector<model::Selection> selections;
   bool any = false;
   for (const model::RangeRecord& range : manifest.ranges()) {
-    any = any || range.selection != model::kAllLive;
+    any = any || range.selection_kind != model::SelectionKind::kAll;
     selections.push_back(manifest.selection(range));
   }
   if (!any) selections.clear();
