@@ -237,7 +237,8 @@ Status IcebergDataset::SetLiveRows(const iceberg::Scan& scan,
                                                                   metadata_, scan));
   // This is decoding: with many more lanes than cores each would only need memory of its
   // own.
-  size_t lanes = std::min<size_t>(files.size(), std::max(2U, std::thread::hardware_concurrency()));
+  size_t lanes =
+      std::min<size_t>(files.size(), std::max(2U, std::thread::hardware_concurrency()));
   return ForEach(options.pool, lanes, [&](size_t lane) -> Status {
     for (size_t i = lane; i < files.size(); i += lanes) {
       if (!resolver->Touches(i)) continue;
