@@ -295,6 +295,16 @@ def test_epochs_of_a_mixture_have_orders_of_their_own(sources):
     assert steps_of(ds) == rest and len(rest) == 11
 
 
+def test_an_epoch_that_is_begun_again_has_the_weights_that_were_said(sources):
+    first = mixture(sources)
+    first.set_weights([1, 1, 1], from_step=3)
+    steps_of(first, 6)
+    ds = mixture(sources)
+    ds.load_state_dict(first.state_dict())
+    steps_of(Loader(ds))
+    assert steps_of(Loader(ds)) == steps_of(mixture(sources))
+
+
 def test_a_batch_knows_the_whole_cursor(sources):
     ds = mixture(sources)
     for workers in READERS:
