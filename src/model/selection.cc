@@ -14,8 +14,8 @@ namespace {
 // A list is used where it is smaller than a bitmap by far and no bitmap word is worth
 // scanning.
 constexpr uint32_t kListDivisor = 16;
-// Rows whose places are fetched into the core's cache together.
-constexpr size_t kBlockRows = 64;
+// How many rows ahead memory is fetched.
+constexpr size_t kAhead = 24;
 
 #if defined(__x86_64__)
 const bool kHasBmi2 = __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("popcnt");
@@ -168,19 +168,34 @@ uint32_t Selection::RowOf(uint32_t i) const {
   return static_cast<uint32_t>(block[0]) + SelectFrom(block + 1, 0, i % kDenseRows);
 }
 
+// What row i + kAhead needs is fetched while row i is looked at; of a bitmap first the
+// sample, then the word.
+inline void Selection::PrefetchAhead(std::span<const Selection> selections,
+                                     std::span<const RangeRow> rows, size_t i) {
+  if (i + 2 * kAhead < rows.size()) {
+    RangeRow far = rows[i + 2 * kAhead];
+    selections[far.source].Prefetch(far.row);
+  }
+  if (i + kAhead < rows.size()) {
+    RangeRow near = rows[i + kAhead];
+    selections[near.source].PrefetchWord(near.row);
+  }
+}
+
 void Selection::ToStored(std::span<const Selection> selections,
                          std::span<RangeRow> rows) {
-  for (size_t i = 0; i < rows.size(); i += kBlockRows) {
-    auto block = rows.subspan(i, std::min(kBlockRows, rows.size() - i));
-    for (RangeRow row : block) selections[row.source].Prefetch(row.row);
-    for (RangeRow row : block) selections[row.source].PrefetchWord(row.row);
-    kHasBmi2 ? SelectAllBmi2(selections, block) : SelectAll(selections, block);
+  for (RangeRow row : rows.first(std::min<size_t>(2 * kAhead, rows.size()))) {
+    selections[row.source].Prefetch(row.row);
   }
+  kHasBmi2 ? SelectAllBmi2(selections, rows) : SelectAll(selections, rows);
 }
 
 void Selection::SelectAll(std::span<const Selection> selections,
                           std::span<RangeRow> rows) {
-  for (RangeRow& row : rows) row.row = selections[row.source].RowOf(row.row);
+  for (size_t i = 0; i < rows.size(); ++i) {
+    PrefetchAhead(selections, rows, i);
+    rows[i].row = selections[rows[i].source].RowOf(rows[i].row);
+  }
 }
 
 #if defined(__x86_64__)
@@ -188,7 +203,9 @@ void Selection::SelectAll(std::span<const Selection> selections,
 // years has, and no branch that depends on the row: half of them would be guessed wrong.
 [[gnu::target("bmi,bmi2,popcnt")]] void Selection::SelectAllBmi2(
     std::span<const Selection> selections, std::span<RangeRow> rows) {
-  for (RangeRow& row : rows) {
+  for (size_t i = 0; i < rows.size(); ++i) {
+    PrefetchAhead(selections, rows, i);
+    RangeRow& row = rows[i];
     const Selection& selection = selections[row.source];
     if (selection.kind_ != SelectionKind::kDense) {
       row.row = selection.RowOf(row.row);

@@ -82,6 +82,8 @@ class Selection {
       __builtin_prefetch(words_ + rows_[i / kSampleRows] / 64);
     }
   }
+  static void PrefetchAhead(std::span<const Selection> selections,
+                            std::span<const RangeRow> rows, size_t i);
   static void SelectAll(std::span<const Selection> selections, std::span<RangeRow> rows);
   static void SelectAllBmi2(std::span<const Selection> selections,
                             std::span<RangeRow> rows);
