@@ -92,6 +92,17 @@ def node_pids():
     return [node["pid"] for node in nodes]
 
 
+def end_nodes():
+    """In order, and back when they are gone: what they were writing is theirs until then."""
+    pids = node_pids()
+    for pid in pids:
+        os.kill(pid, signal.SIGTERM)
+    deadline = time.monotonic() + 30
+    while any(Path(f"/proc/{pid}/exe").exists() for pid in pids):
+        assert time.monotonic() < deadline, "a node does not end"
+        time.sleep(0.01)
+
+
 @pytest.mark.parametrize("tiers", STORES)
 @pytest.mark.parametrize("wanted_kills", [20, pytest.param(200, marks=pytest.mark.slow)])
 def test_readers_outlive_every_node(table, tmp_path, monkeypatch, tiers, wanted_kills):
@@ -128,8 +139,7 @@ def test_readers_outlive_every_node(table, tmp_path, monkeypatch, tiers, wanted_
     alive = [reader.pid for reader in readers if reader.is_alive()]
     for reader in readers:
         reader.kill()
-    for pid in node_pids():
-        os.kill(pid, signal.SIGTERM)
+    end_nodes()
     errors = []
     while not failures.empty():
         errors.append(failures.get())
