@@ -4,6 +4,7 @@ it, and tables are made once."""
 import json
 import subprocess
 import sys
+import warnings
 
 import numpy as np
 import pyarrow as pa
@@ -17,6 +18,16 @@ def store(tmp_path):
     """The store spec of this test."""
     with own_node(tmp_path) as spec:
         yield spec
+
+
+@pytest.fixture
+def quiet_torch():
+    """Warnings about workers that these tests mean to have."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "This DataLoader will create")
+        warnings.filterwarnings("ignore", "'set_vital' is deprecated")  # torchdata's
+        warnings.filterwarnings("ignore", ".*use of fork\\(\\) may lead to deadlocks.*")
+        yield
 
 
 @pytest.fixture

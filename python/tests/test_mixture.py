@@ -3,7 +3,6 @@
 import json
 import pickle
 import random
-import warnings
 
 import nodes
 import numpy as np
@@ -19,6 +18,7 @@ from torch_jobs import loader_for, rows_of  # noqa: E402
 
 from forebay.torch import Loader, Mixture, cursor_of  # noqa: E402
 
+pytestmark = pytest.mark.usefixtures("quiet_torch")
 ROWS = {"web": 1000, "code": 300, "books": 70}
 FILES = {"web": 7, "code": 4, "books": 1}
 STRIDE = 100_000  # source i has the rows i * STRIDE, i * STRIDE + 1, …
@@ -32,15 +32,6 @@ def store(tmp_path_factory):
     """One node for all tests here."""
     with nodes.own_node(tmp_path_factory.mktemp("mixture")) as spec:
         yield spec
-
-
-@pytest.fixture(autouse=True)
-def quiet():
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "This DataLoader will create")
-        warnings.filterwarnings("ignore", "'set_vital' is deprecated")  # torchdata's
-        warnings.filterwarnings("ignore", ".*use of fork\\(\\) may lead to deadlocks.*")
-        yield
 
 
 @pytest.fixture(scope="module")

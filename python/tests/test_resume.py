@@ -5,7 +5,6 @@ import json
 import pickle
 import random
 import time
-import warnings
 
 import nodes
 import numpy as np
@@ -21,6 +20,7 @@ from torch_jobs import Job, loader_for, rows_of  # noqa: E402
 
 from forebay.torch import Batch, DataLoader, Dataset, Loader, cursor_of  # noqa: E402
 
+pytestmark = pytest.mark.usefixtures("quiet_torch")
 ORDER = {"shuffle": "global", "seed": 5, "columns": ["x"]}
 READERS = [None, 0, 1, 3]  # native threads, or so many workers
 READER_NAMES = ["threads", "0 workers", "1 worker", "3 workers"]
@@ -31,15 +31,6 @@ def store(tmp_path_factory):
     """One node for all tests here."""
     with nodes.own_node(tmp_path_factory.mktemp("resume")) as spec:
         yield spec
-
-
-@pytest.fixture(autouse=True)
-def quiet():
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "This DataLoader will create")
-        warnings.filterwarnings("ignore", "'set_vital' is deprecated")  # torchdata's
-        warnings.filterwarnings("ignore", ".*use of fork\\(\\) may lead to deadlocks.*")
-        yield
 
 
 @pytest.fixture(scope="module")

@@ -212,19 +212,19 @@ void Selection::SelectAll(std::span<const Selection> selections,
       continue;
     }
     const uint64_t* block = selection.words_ + row.row / kDenseRows * kDenseWords;
-    auto k = static_cast<int64_t>(row.row % kDenseRows);
-    int64_t before = 0;
-    int64_t seen = 0;
-    uint32_t word = 0;
+    uint64_t k = row.row % kDenseRows;
+    uint64_t seen = 0;
+    uint64_t before = 0;
+    uint64_t word = 0;
     for (uint32_t w = 1; w < kDenseWords - 1; ++w) {
-      seen += _mm_popcnt_u64(block[w]);
-      bool past = k >= seen;
-      before = past ? seen : before;
-      word += past ? 1 : 0;
+      auto count = static_cast<uint64_t>(_mm_popcnt_u64(block[w]));
+      seen += count;
+      uint64_t past = (seen - k - 1) >> 63;  // 1 where k >= seen
+      word += past;
+      before += count & (0 - past);
     }
     uint64_t bit = _pdep_u64(uint64_t{1} << (k - before), block[1 + word]);
-    row.row = static_cast<uint32_t>(block[0]) + word * 64 +
-              static_cast<uint32_t>(_tzcnt_u64(bit));
+    row.row = static_cast<uint32_t>(block[0] + word * 64 + _tzcnt_u64(bit));
   }
 }
 #else

@@ -4,7 +4,7 @@ usage: fault_proxy.py PORT UPSTREAM_PORT
 
 GET /__plan?stage=S&kind=K&at=A&skip=N&times=N&run=COMMAND adds a fault:
   stage  list, stat or read: which requests it meets
-  kind   status500 status503 status429 reset stall short wrong-range extra
+  kind   status500 status503 status429 status403 reset stall short wrong-range extra
          ignore-range slow-start garbage redirect-region
   at     first, middle or last: how much of the body passes before reset, stall or short
          ignore-range does not work on signed requests
