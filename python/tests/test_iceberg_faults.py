@@ -1,6 +1,7 @@
 """What goes wrong with Iceberg tables is named, and nothing half-loaded is ever ready."""
 
 import json
+import shutil
 import sys
 from pathlib import Path
 
@@ -168,3 +169,13 @@ def test_deletes_of_all_kinds_at_once(tmp_path, store):
     dead = {0, 999, 5, 1005, 2005, 1001, 1002, 1003}
     expected = sorted([i for i in range(3 * ROWS) if i not in dead] + [1005])
     assert found.tolist() == expected
+
+
+def test_the_same_snapshot_with_its_data_elsewhere_is_another_version(table, store, tmp_path):
+    here = forebay.open(table.folder, store=store)
+    shutil.copytree(table.folder / "data", tmp_path / "copy")
+    remap = {f"{table.folder}/data/": f"{tmp_path}/copy/"}
+    there = forebay.open(table.folder, store=store, remap=remap)
+    assert there.version != here.version
+    shutil.rmtree(table.folder / "data")
+    assert len(there.take(np.arange(3 * ROWS))["id"]) == 3 * ROWS

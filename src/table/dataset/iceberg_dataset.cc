@@ -68,7 +68,7 @@ class IcebergDataset : public Dataset {
                            const LayoutShelf& shelf) const override;
 
  private:
-  Status SetVersion();
+  Status SetVersion(const iceberg::LocationOptions& locations);
   Result<iceberg::Scan> MakeScan(const PlanOptions& options) const;
   Result<std::vector<live::FileRef>> Locate(const iceberg::Scan& scan,
                                             const PlanOptions& options) const;
@@ -99,17 +99,22 @@ Status IcebergDataset::Init(const TableOptions& options) {
   schema_.metadata.emplace_back(kStateKey, state_.snapshot == nullptr
                                                ? "empty"
                                                : fmt::format("{}", state_.snapshot->id));
-  return SetVersion();
+  return SetVersion(options.locations);
 }
 
 // Snapshots are immutable, so their names stand for what they hold.
-Status IcebergDataset::SetVersion() {
+Status IcebergDataset::SetVersion(const iceberg::LocationOptions& locations) {
   Encoder out;
   out.PutString("iceberg version 1");
   out.PutString(source_->origin());
   out.PutString(metadata_.uuid);
   out.PutString(schema_.Encode());
   out.PutString(filter_ ? filter_->ToString() : "");
+  // The same snapshot with its files elsewhere is another version.
+  for (const auto& [from, to] : locations.remap) {
+    out.PutString(from);
+    out.PutString(to);
+  }
   if (state_.snapshot != nullptr) {
     out.Put(state_.snapshot->id);
     std::vector<std::string> names = state_.snapshot->manifests;
