@@ -58,6 +58,10 @@ forebay_folder_if_there(table ARROW LINK forebay_table_files forebay_table_by_id
 forebay_folder_if_there(table/live ARROW LINK forebay_table forebay_table_filter)
 forebay_folder_if_there(table/dataset ARROW LINK forebay_table_live forebay_table_catalog)
 forebay_folder_if_there(wire LINK forebay_model)
+forebay_folder_if_there(meta LINK forebay_model forebay_sqlite forebay_http nlohmann_json::nlohmann_json
+                        TEST_LINK forebay_test_support)
+forebay_folder_if_there(cluster LINK forebay_plan forebay_meta forebay_wire forebay_http
+                        nlohmann_json::nlohmann_json TEST_LINK forebay_test_support)
 forebay_folder_if_there(reader/environment LINK forebay_model)
 forebay_folder_if_there(reader LINK forebay_model forebay_plan forebay_wire
                         forebay_reader_environment)

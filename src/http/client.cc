@@ -149,6 +149,7 @@ void SetRequest(CURL* curl, const Request& request) {
   curl_easy_setopt(curl, CURLOPT_BUFFERSIZE, kBufferBytes);
   if (request.method == "HEAD") curl_easy_setopt(curl, CURLOPT_NOBODY, 1L);
   if (request.method == "POST") SetBody(curl, request.body);
+  if (request.method == "DELETE") curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, "DELETE");
   if (request.signing.has_value()) SetSigning(curl, *request.signing);
 }
 

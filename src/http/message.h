@@ -26,7 +26,7 @@ struct Signing {
 };
 
 struct Request {
-  std::string method = "GET";  // GET, HEAD or POST
+  std::string method = "GET";  // GET, HEAD, POST or DELETE
   // Sent as it is: the caller encodes, and for signed requests also sorts the query.
   std::string url{};
   std::vector<Header> headers{};

@@ -1,0 +1,69 @@
+#include "cluster/json_fields.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace forebay::cluster {
+
+JsonFields JsonFields::Parse(std::string_view text, std::string what) {
+  return {nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false),
+          std::move(what)};
+}
+
+JsonFields::JsonFields(nlohmann::json object, std::string what)
+    : object_(std::move(object)), what_(std::move(what)) {
+  if (!object_.is_object()) {
+    status_ = Status::Invalid(fmt::format("{} is not a JSON object", what_));
+  }
+}
+
+const nlohmann::json* JsonFields::Find(const char* name) const {
+  if (!object_.is_object()) return nullptr;
+  auto found = object_.find(name);
+  return found == object_.end() || found->is_null() ? nullptr : &*found;
+}
+
+void JsonFields::Miss(const char* name, const char* kind) {
+  if (!status_.ok()) return;
+  status_ = Status::Invalid(fmt::format("{} has no {} '{}'", what_, kind, name));
+}
+
+std::string JsonFields::Text(const char* name) {
+  const auto* value = Find(name);
+  if (value != nullptr && value->is_string()) return value->get<std::string>();
+  Miss(name, "text");
+  return {};
+}
+
+std::string JsonFields::TextOr(const char* name, std::string fallback) {
+  return Find(name) == nullptr ? std::move(fallback) : Text(name);
+}
+
+uint64_t JsonFields::Number(const char* name) {
+  const auto* value = Find(name);
+  if (value != nullptr && value->is_number_unsigned()) return value->get<uint64_t>();
+  Miss(name, "whole number");
+  return 0;
+}
+
+double JsonFields::Real(const char* name) {
+  const auto* value = Find(name);
+  if (value != nullptr && value->is_number()) return value->get<double>();
+  Miss(name, "number");
+  return 0;
+}
+
+nlohmann::json JsonFields::Any(const char* name) const {
+  const auto* value = Find(name);
+  return value == nullptr ? nlohmann::json() : *value;
+}
+
+nlohmann::json JsonFields::Array(const char* name) {
+  const auto* value = Find(name);
+  if (value != nullptr && value->is_array()) return *value;
+  Miss(name, "list");
+  return nlohmann::json::array();
+}
+
+}  // namespace forebay::cluster

@@ -1,0 +1,157 @@
+#include "cluster/messages.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "cluster/json_fields.h"
+
+namespace forebay::cluster {
+namespace {
+
+using nlohmann::json;
+
+// What was made by us or has been checked; a broken text becomes null.
+json AsJson(const std::string& text) {
+  json value = json::parse(text, nullptr, /*allow_exceptions=*/false);
+  return value.is_discarded() ? json() : value;
+}
+
+// Invalid UTF-8 in a host name or a report is replaced rather than thrown about.
+std::string Dump(const json& value) {
+  return value.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+Result<std::shared_ptr<const Roster>> RosterIn(const JsonFields& fields) {
+  json roster = fields.Any("roster");
+  if (roster.is_null()) return std::shared_ptr<const Roster>();
+  return ParseRoster(roster.dump());
+}
+
+StatusCode CodeNamed(std::string_view name) {
+  for (int i = 1; i <= static_cast<int>(StatusCode::kInternal); ++i) {
+    auto code = static_cast<StatusCode>(i);
+    if (StatusCodeName(code) == name) return code;
+  }
+  return StatusCode::kInternal;
+}
+
+}  // namespace
+
+std::string ToJson(const Registration& message) {
+  return Dump({{"id", message.id},
+               {"instance", message.instance},
+               {"host", message.host},
+               {"flight", message.flight},
+               {"http", message.http},
+               {"weight", message.weight}});
+}
+
+std::string ToJson(const Registered& message) {
+  json value = {{"fence", message.fence}};
+  if (message.roster != nullptr) value["roster"] = AsJson(RosterJson(*message.roster));
+  return Dump(value);
+}
+
+std::string ToJson(const Heartbeat& message) {
+  json value = {{"id", message.id},
+                {"fence", message.fence},
+                {"roster_epoch", message.roster_epoch}};
+  if (!message.report.empty()) value["report"] = AsJson(message.report);
+  return Dump(value);
+}
+
+std::string ToJson(const HeartbeatAnswer& message) {
+  json value = json::object();
+  if (message.roster != nullptr) value["roster"] = AsJson(RosterJson(*message.roster));
+  if (!message.orders.empty()) value["orders"] = AsJson(message.orders);
+  return Dump(value);
+}
+
+Result<Registration> ParseRegistration(std::string_view json) {
+  auto fields = JsonFields::Parse(json, "a registration");
+  Registration message{.id = fields.Text("id"),
+                       .instance = fields.Text("instance"),
+                       .host = fields.Text("host"),
+                       .flight = fields.Text("flight"),
+                       .http = fields.TextOr("http", ""),
+                       .weight = fields.Real("weight")};
+  FB_RETURN_NOT_OK(fields.status());
+  return message;
+}
+
+Result<Registered> ParseRegistered(std::string_view json) {
+  auto fields = JsonFields::Parse(json, "the answer to a registration");
+  Registered message{.fence = fields.Number("fence")};
+  FB_RETURN_NOT_OK(fields.status());
+  FB_ASSIGN_OR_RETURN(message.roster, RosterIn(fields));
+  return message;
+}
+
+Result<Heartbeat> ParseHeartbeat(std::string_view json) {
+  auto fields = JsonFields::Parse(json, "a heartbeat");
+  Heartbeat message{.id = fields.Text("id"),
+                    .fence = fields.Number("fence"),
+                    .roster_epoch = fields.Number("roster_epoch")};
+  nlohmann::json report = fields.Any("report");
+  if (report.is_object()) message.report = report.dump();
+  FB_RETURN_NOT_OK(fields.status());
+  return message;
+}
+
+Result<HeartbeatAnswer> ParseHeartbeatAnswer(std::string_view json) {
+  auto fields = JsonFields::Parse(json, "the answer to a heartbeat");
+  FB_RETURN_NOT_OK(fields.status());
+  HeartbeatAnswer message;
+  FB_ASSIGN_OR_RETURN(message.roster, RosterIn(fields));
+  nlohmann::json orders = fields.Any("orders");
+  if (!orders.is_null()) message.orders = orders.dump();
+  return message;
+}
+
+int HttpStatusOf(StatusCode code) {
+  switch (code) {
+    case StatusCode::kOk: return 200;
+    case StatusCode::kInvalid: return 400;
+    case StatusCode::kNotFound: return 404;
+    case StatusCode::kPermission: return 403;
+    case StatusCode::kChanged: return 409;
+    case StatusCode::kCorrupt: return 500;
+    case StatusCode::kFull: return 507;
+    case StatusCode::kUnavailable: return 503;
+    case StatusCode::kDeadline: return 504;
+    case StatusCode::kUnsupported: return 501;
+    case StatusCode::kCancelled: return 499;
+    case StatusCode::kInternal: return 500;
+  }
+  return 500;
+}
+
+std::string ErrorJson(const Status& status) {
+  return Dump(
+      {{"error",
+        {{"code", StatusCodeName(status.code())}, {"message", status.message()}}}});
+}
+
+Status StatusOfAnswer(int http_status, std::string_view body) {
+  if (http_status >= 200 && http_status < 300) return Status::OK();
+  json value = json::parse(body, nullptr, /*allow_exceptions=*/false);
+  if (value.is_object() && value.contains("error")) {
+    JsonFields error(value["error"], "an error of the head");
+    std::string code = error.Text("code");
+    std::string message = error.Text("message");
+    if (error.status().ok()) return {CodeNamed(code), std::move(message)};
+  }
+  std::string message = fmt::format("the head answered with HTTP {}", http_status);
+  switch (http_status) {
+    case 401:
+    case 403: return Status::Permission(std::move(message));
+    case 404: return Status::NotFound(std::move(message));
+    case 400:
+    case 413: return Status::Invalid(std::move(message));
+    default: return Status::Unavailable(std::move(message));
+  }
+}
+
+}  // namespace forebay::cluster
