@@ -1,15 +1,18 @@
 # Arrow C++ 26: an installed one where CMake finds it, else the headers and libraries of
 # the pyarrow wheel in .venv. Target forebay_arrow carries core, compute and Parquet;
-# forebay_arrow_s3 adds the S3 library.
+# forebay_arrow_s3 adds the S3 library, forebay_arrow_flight Flight (with its own gRPC).
 find_package(Arrow 26 QUIET)
 find_package(Parquet 26 QUIET)
+find_package(ArrowFlight 26 QUIET)
 add_library(forebay_arrow INTERFACE)
 add_library(forebay_arrow_s3 INTERFACE)
-if(Arrow_FOUND AND Parquet_FOUND)
+add_library(forebay_arrow_flight INTERFACE)
+if(Arrow_FOUND AND Parquet_FOUND AND ArrowFlight_FOUND)
   target_link_libraries(forebay_arrow INTERFACE Arrow::arrow_shared Parquet::parquet_shared)
   if(TARGET ArrowCompute::arrow_compute_shared)
     target_link_libraries(forebay_arrow INTERFACE ArrowCompute::arrow_compute_shared)
   endif()
+  target_link_libraries(forebay_arrow_flight INTERFACE ArrowFlight::arrow_flight_shared)
 else()
   set(FOREBAY_PYTHON_EXE "${CMAKE_SOURCE_DIR}/.venv/bin/python" CACHE FILEPATH
       "The Python whose pyarrow wheel gives Arrow")
@@ -25,8 +28,10 @@ else()
     ${wheel}/libarrow.so.2600 ${wheel}/libparquet.so.2600 ${wheel}/libarrow_compute.so.2600)
   target_link_options(forebay_arrow INTERFACE -Wl,-rpath,${wheel})
   target_link_libraries(forebay_arrow_s3 INTERFACE ${wheel}/libarrow_s3.so.2600)
+  target_link_libraries(forebay_arrow_flight INTERFACE ${wheel}/libarrow_flight.so.2600)
 endif()
 target_link_libraries(forebay_arrow_s3 INTERFACE forebay_arrow)
+target_link_libraries(forebay_arrow_flight INTERFACE forebay_arrow)
 
 # The Arrow headers are precompiled once and shared by every folder that speaks Arrow.
 file(WRITE ${CMAKE_BINARY_DIR}/arrow_headers.cc "")

@@ -57,6 +57,7 @@ forebay_folder_if_there(table/files ARROW LINK forebay_model forebay_source fore
 forebay_folder_if_there(table ARROW LINK forebay_table_files forebay_table_by_id)
 forebay_folder_if_there(table/live ARROW LINK forebay_table forebay_table_filter)
 forebay_folder_if_there(table/dataset ARROW LINK forebay_table_live forebay_table_catalog)
+forebay_folder_if_there(files ARROW LINK forebay_source)
 forebay_folder_if_there(wire LINK forebay_model)
 forebay_folder_if_there(meta LINK forebay_model forebay_sqlite forebay_http nlohmann_json::nlohmann_json
                         TEST_LINK forebay_test_support)
@@ -65,7 +66,10 @@ forebay_folder_if_there(cluster LINK forebay_plan forebay_meta forebay_wire fore
 forebay_folder_if_there(reader/environment LINK forebay_model)
 forebay_folder_if_there(reader LINK forebay_model forebay_plan forebay_wire
                         forebay_reader_environment)
-forebay_folder_if_there(cache ARROW LINK forebay_storage forebay_source forebay_table_dataset forebay_plan)
+forebay_folder_if_there(flight ARROW LINK forebay_reader forebay_arrow_flight
+                        nlohmann_json::nlohmann_json)
+forebay_folder_if_there(cache ARROW LINK forebay_storage forebay_source forebay_table_dataset forebay_files
+                        forebay_plan)
 forebay_folder_if_there(node ARROW LINK forebay_cache forebay_wire nlohmann_json::nlohmann_json)
 forebay_folder_if_there(cli LINK forebay_reader forebay_storage nlohmann_json::nlohmann_json)
 # The programs. The command line links no Arrow (docs/adr/0006-two-programs.md).

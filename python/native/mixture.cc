@@ -9,7 +9,7 @@
 
 #include "native/blocking.h"
 #include "native/claim.h"
-#include "native/mask.h"
+#include "reader/mask.h"
 
 namespace nb = nanobind;
 
@@ -111,7 +111,7 @@ std::string Mixture::CursorAt(uint64_t slot) const {
 
 std::shared_ptr<MixtureStream> Mixture::StreamOf(const StreamOptions& options) const {
   bool padded = options.remainder == "pad";
-  if (padded) Check(CheckMaskName(tables_.front()->manifest()->schema()));
+  if (padded) Check(reader::CheckMaskName(tables_.front()->manifest()->schema()));
   reader::MixtureStreamOptions mixed{.tables = mixed_,
                                      .shards = Unwrap(ShardOptionsOf(options)),
                                      .start_step = options.start_step};
@@ -126,7 +126,7 @@ Result<std::optional<reader::Batch>> MixtureStream::NextColumns() {
   Claim claim(busy_in_);
   FB_RETURN_NOT_OK(claim.status());
   FB_ASSIGN_OR_RETURN(auto batch, stream_->Next());
-  if (batch && padded_) FB_RETURN_NOT_OK(AddMask(*pool_, &*batch));
+  if (batch && padded_) FB_RETURN_NOT_OK(reader::AddMask(*pool_, &*batch));
   return batch;
 }
 

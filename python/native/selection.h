@@ -1,30 +1,18 @@
-// The columns a caller asked for, in the order it asked.
+// The columns a caller asked for, as Arrow capsules want them.
 #pragma once
 
-#include <cstdint>
 #include <memory>
-#include <optional>
-#include <string>
-#include <vector>
 
-#include "base/status.h"
-#include "model/chunk.h"
-#include "model/manifest.h"
 #include "native/arrow_capsules.h"
+#include "reader/column_choice.h"
 
 namespace forebay::python {
 
-struct Selection {
-  model::Projection columns;     // ascending, as the reader wants them
-  std::vector<uint32_t> places;  // of the columns in `columns`, in the order asked for
+using Selection = reader::ColumnChoice;
 
-  // nullopt: all columns.
-  static Result<Selection> Make(const model::Schema& schema,
-                                const std::optional<std::vector<std::string>>& names);
-
-  ArrowFields FieldsOf(const std::shared_ptr<const model::Manifest>& manifest) const;
-  // Columns in the order of `columns` → in the order asked for.
-  std::vector<reader::Column> Arrange(std::vector<reader::Column> columns) const;
-};
+inline ArrowFields FieldsOf(const Selection& selection,
+                            const std::shared_ptr<const model::Manifest>& manifest) {
+  return {manifest, selection.Fields(manifest->schema())};
+}
 
 }  // namespace forebay::python

@@ -7,7 +7,7 @@
 
 #include "native/blocking.h"
 #include "native/claim.h"
-#include "native/mask.h"
+#include "reader/mask.h"
 
 namespace nb = nanobind;
 
@@ -65,7 +65,8 @@ Stream::~Stream() {
 std::shared_ptr<Stream> Stream::Make(const Table& table, const StreamOptions& options) {
   Selection selection = table.Select(options.columns);
   auto reader_options = Unwrap(ReaderOptions(options, selection));
-  if (options.remainder == "pad") Check(CheckMaskName(table.manifest()->schema()));
+  if (options.remainder == "pad")
+    Check(reader::CheckMaskName(table.manifest()->schema()));
   auto stream = std::shared_ptr<Stream>(new Stream(table, options, std::move(selection)));
   if (options.threads == 0) {
     stream->stream_ = Blocking(stream->remote_.get(), [&] {
@@ -83,8 +84,8 @@ std::shared_ptr<Stream> Stream::Make(const Table& table, const StreamOptions& op
 }
 
 ArrowFields Stream::fields() const {
-  ArrowFields out = selection_.FieldsOf(remote_->manifest());
-  if (padded_) out.fields.push_back(&MaskField());
+  ArrowFields out = FieldsOf(selection_, remote_->manifest());
+  if (padded_) out.fields.push_back(&reader::MaskField());
   return out;
 }
 
@@ -96,7 +97,7 @@ Result<std::optional<reader::Batch>> Stream::NextColumns() {
                       prefetch_ != nullptr ? prefetch_->Next(stop) : stream_->Next());
   if (!batch) return batch;
   batch->columns = selection_.Arrange(std::move(batch->columns));
-  if (padded_) FB_RETURN_NOT_OK(AddMask(*pool_, &*batch));
+  if (padded_) FB_RETURN_NOT_OK(reader::AddMask(*pool_, &*batch));
   return batch;
 }
 

@@ -77,7 +77,7 @@ wire::Coverage CoverageOf(const Table& table, const Names& columns) {
 
 nb::object ArrowStream(const Table& table, const Names& columns) {
   Selection selection = table.Select(columns);
-  ArrowFields fields = selection.FieldsOf(table.manifest());
+  ArrowFields fields = FieldsOf(selection, table.manifest());
   std::shared_ptr<RangeStream> ranges;
   {
     nb::gil_scoped_release released;
@@ -92,7 +92,7 @@ std::vector<std::tuple<std::string, std::string, bool>> Describe(const Table& ta
                                                                  const Names& columns) {
   std::vector<std::tuple<std::string, std::string, bool>> out;
   for (const model::Field* field :
-       table.Select(columns).FieldsOf(table.manifest()).fields) {
+       FieldsOf(table.Select(columns), table.manifest()).fields) {
     out.emplace_back(field->name, model::TypeName(*field), field->nullable);
   }
   return out;
@@ -135,7 +135,7 @@ void BindTable(nb::module_& m) {
       .def(
           "schema_capsule",
           [](const Table& t, const Names& columns) {
-            return SchemaCapsule(t.Select(columns).FieldsOf(t.manifest()));
+            return SchemaCapsule(FieldsOf(t.Select(columns), t.manifest()));
           },
           nb::arg("columns").none())
       .def("take", &TakeRows, nb::arg("rows"), nb::arg("columns").none())

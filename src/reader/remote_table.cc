@@ -1,12 +1,15 @@
 #include "reader/remote_table.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <new>
 #include <thread>
 
+#include "base/errno_status.h"
 #include "reader/environment/source_environment.h"
 
 namespace forebay::reader {
@@ -41,14 +44,29 @@ Result<std::shared_ptr<RemoteTable>> RemoteTable::Open(const std::string& uri,
   FB_ASSIGN_OR_RETURN(std::string absolute, AbsoluteUri(uri));
   auto table = std::shared_ptr<RemoteTable>(
       new RemoteTable(std::move(absolute), std::move(options)));
-  std::lock_guard lock(table->mutex_);
-  Deadline deadline = Deadline::After(table->options_.timeout);
+  FB_RETURN_NOT_OK(table->OpenFirst());
+  return table;
+}
+
+Result<std::shared_ptr<RemoteTable>> RemoteTable::Again() const {
+  auto table = std::shared_ptr<RemoteTable>(new RemoteTable(uri_, options_));
+  table->manifest_ = manifest_;
+  table->manifest_fd_ =
+      UniqueFd(::fcntl(manifest_fd_.get(), F_DUPFD_CLOEXEC, /*at least*/ 3));
+  if (!table->manifest_fd_.valid()) return ErrnoStatus(errno, "keep a manifest open");
+  FB_RETURN_NOT_OK(table->OpenFirst());
+  return table;
+}
+
+Status RemoteTable::OpenFirst() {
+  std::lock_guard lock(mutex_);
+  Deadline deadline = Deadline::After(options_.timeout);
   for (;;) {
-    Status status = table->OpenOnNode(deadline);
-    if (status.ok()) return table;
+    Status status = OpenOnNode(deadline);
+    if (status.ok()) return status;
     // The connection broke: the node may have been leaving. Anything else is the answer.
-    bool lost = status.code() == StatusCode::kUnavailable && !table->link_.connected() &&
-                table->link_.generation() > 0;
+    bool lost = status.code() == StatusCode::kUnavailable && !link_.connected() &&
+                link_.generation() > 0;
     if (!lost || deadline.passed()) return status;
     std::this_thread::sleep_for(kRetryPause);
   }

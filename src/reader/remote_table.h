@@ -33,6 +33,9 @@ class RemoteTable {
  public:
   static Result<std::shared_ptr<RemoteTable>> Open(const std::string& uri,
                                                    OpenOptions options);
+  // The same version on a connection of its own, for whoever must not wait while this one
+  // waits. Nothing is listed again.
+  Result<std::shared_ptr<RemoteTable>> Again() const;
 
   const std::string& uri() const { return uri_; }
   const std::shared_ptr<const model::Manifest>& manifest() const { return manifest_; }
@@ -88,6 +91,7 @@ class RemoteTable {
 
   RemoteTable(std::string uri, OpenOptions options);
   void CheckFork();
+  Status OpenFirst();
   Status OpenOnNode(Deadline deadline);
   Status EnsureView(View& view, Deadline deadline);
   Status TellHeld(View& view, Deadline deadline);

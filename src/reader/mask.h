@@ -6,11 +6,11 @@
 #include "reader/batch_stream.h"
 #include "reader/buffer_pool.h"
 
-namespace forebay::python {
+namespace forebay::reader {
 
 const model::Field& MaskField();
 // kInvalid where the table needs the name for itself.
 Status CheckMaskName(const model::Schema& schema);
-Status AddMask(reader::BufferPool& pool, reader::Batch* batch);
+Status AddMask(BufferPool& pool, Batch* batch);
 
-}  // namespace forebay::python
+}  // namespace forebay::reader

@@ -1,9 +1,9 @@
-#include "native/mask.h"
+#include "reader/mask.h"
 
 #include <cstring>
 #include <memory>
 
-namespace forebay::python {
+namespace forebay::reader {
 
 const model::Field& MaskField() {
   static const model::Field field{.name = "__mask__",
@@ -20,17 +20,17 @@ Status CheckMaskName(const model::Schema& schema) {
                          ", which remainder=\"pad\" needs for itself");
 }
 
-Status AddMask(reader::BufferPool& pool, reader::Batch* batch) {
+Status AddMask(BufferPool& pool, Batch* batch) {
   uint64_t bytes = (batch->row_count + 7) / 8;
-  auto bits = std::make_shared<reader::PooledBuffer>(pool.Take(bytes));
+  auto bits = std::make_shared<PooledBuffer>(pool.Take(bytes));
   if (bits->data() == nullptr) return Status::Full("there is no memory for a batch");
   std::memset(bits->data(), 0, bytes);
   for (uint64_t i = 0; i < batch->row_count - batch->filler_count; ++i) {
     bits->data()[i / 8] |= static_cast<uint8_t>(1U << (i % 8));
   }
-  reader::Column mask;
+  Column mask;
   mask.field = &MaskField();
-  mask.type = {reader::Layout::kBool, 0};
+  mask.type = {Layout::kBool, 0};
   mask.length = batch->row_count;
   mask.buffers[1] = {bits->data(), bytes};
   mask.owner = std::move(bits);
@@ -39,4 +39,4 @@ Status AddMask(reader::BufferPool& pool, reader::Batch* batch) {
   return Status::OK();
 }
 
-}  // namespace forebay::python
+}  // namespace forebay::reader

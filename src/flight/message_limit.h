@@ -1,0 +1,15 @@
+// Bounds what a client may send in one message. Arrow's Flight server lifts gRPC's own
+// bound, and a message is received whole before any code of ours sees it.
+#pragma once
+
+#include <functional>
+
+namespace forebay::flight {
+
+// Row numbers of a DoExchange are the largest thing a client has to say.
+constexpr int kReceivedBytesMax = 16 << 20;
+
+// For FlightServerOptions::builder_hook.
+std::function<void(void*)> LimitReceivedMessages();
+
+}  // namespace forebay::flight

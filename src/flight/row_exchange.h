@@ -1,0 +1,21 @@
+// DoExchange: row numbers in, batches of those rows out, in the same order.
+#pragma once
+
+#include <arrow/flight/server.h>
+
+#include <functional>
+#include <memory>
+
+#include "flight/peer_request.h"
+#include "flight/tables.h"
+
+namespace forebay::flight {
+
+constexpr int64_t kExchangeRowsMax = int64_t{1} << 20;
+
+// Serves until the client has sent its last row numbers, or has gone.
+Status ExchangeRows(const RowsRequest& request, Tables& tables,
+                    arrow::flight::FlightMessageReader& in,
+                    arrow::flight::FlightMessageWriter& out);
+
+}  // namespace forebay::flight

@@ -1,0 +1,71 @@
+// Arrow Flight: any Flight client as a reader, and the chunks and rows that nodes ask
+// each other for. docs/formats/flight-ticket.md tells what clients say. A thread of
+// gRPC's own serves each call.
+//
+//   auto service = flight::Service::Start({.host = "127.0.0.1", .port = 0,
+//                                          .socket = node_socket});
+//   service->port();
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/status.h"
+#include "flight/chunk_provider.h"
+#include "flight/datasets.h"
+
+namespace forebay::flight {
+
+// A part of a flight, and who serves it.
+struct Endpoint {
+  BatchCommand command;
+  std::string location{};  // "grpc+tcp://host:port"; empty: this server
+};
+
+class Service {
+ public:
+  struct Options {
+    std::string host = "127.0.0.1";
+    int port = 0;        // 0: a free one
+    std::string socket;  // of the node whose tables are served
+    // Each may be null, and must outlive the service.
+    Datasets* datasets = nullptr;     // names; null: places only
+    ChunkProvider* chunks = nullptr;  // for peers; null: refused
+    // What a path means, where it is more than a dataset's name (Kubeflow's
+    // [index, total]).
+    std::function<Result<std::vector<Endpoint>>(const std::vector<std::string>&)> path{};
+    // What the action `status` answers; empty: refused.
+    std::function<std::string()> status{};
+    uint32_t streams_max = 1024;  // more are turned away with kUnavailable
+    milliseconds timeout = std::chrono::minutes(10);  // of every wait for the node
+  };
+
+  // Listening. kUnavailable when the port is taken.
+  static Result<std::unique_ptr<Service>> Start(Options options);
+  // Streams that have not ended after a moment are cancelled.
+  ~Service();
+  Service(const Service&) = delete;
+  Service& operator=(const Service&) = delete;
+
+  int port() const;
+  void Stop();
+
+ private:
+  class Server;
+  explicit Service(std::unique_ptr<Server> server);
+
+  std::unique_ptr<Server> server_;
+};
+
+// "HOST:PORT", "[::1]:7072" or ":7072" (all addresses) → host and port.
+struct Address {
+  std::string host;
+  int port = 0;
+};
+Result<Address> ParseAddress(std::string_view text);
+
+}  // namespace forebay::flight

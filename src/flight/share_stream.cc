@@ -1,0 +1,133 @@
+#include "flight/share_stream.h"
+
+#include <algorithm>
+#include <span>
+
+namespace forebay::flight {
+namespace {
+
+constexpr uint32_t kLookAheadRanges = 8;
+// Slices that begin at a multiple of this need no bit shifted.
+constexpr uint64_t kRowsAlignment = 64;
+
+uint64_t CutRows(uint64_t bytes, uint64_t rows) {
+  uint64_t row_bytes = std::max<uint64_t>(bytes / std::max<uint64_t>(rows, 1), 1);
+  uint64_t cut = kCutBytes / row_bytes;
+  return std::max<uint64_t>(cut / kRowsAlignment * kRowsAlignment,
+                            std::max<uint64_t>(std::min(cut, kRowsAlignment), 1));
+}
+
+uint64_t Portion(uint64_t rows, uint64_t rank, uint64_t world_size) {
+  using Wide = unsigned __int128;
+  return static_cast<uint64_t>(static_cast<Wide>(rows) * rank / world_size);
+}
+
+}  // namespace
+
+Share Share::Of(uint64_t rows, uint64_t start, uint64_t rank, uint64_t world_size) {
+  start = std::min(start, rows);
+  uint64_t left = rows - start;
+  return {start + Portion(left, rank, world_size),
+          start + Portion(left, rank + 1, world_size)};
+}
+
+ShareStream::ShareStream(std::shared_ptr<reader::RemoteTable> remote,
+                         std::shared_ptr<reader::BufferPool> pool,
+                         model::Projection columns, Share share)
+    : remote_(std::move(remote)),
+      pool_(std::move(pool)),
+      columns_(std::move(columns)),
+      share_(share),
+      view_(remote_->ViewOf(columns_)),
+      next_(share.first) {
+  if (share.rows() > 0) range_ = manifest().RangeOf(share.first);
+}
+
+Result<std::optional<reader::Batch>> ShareStream::Next() {
+  if (next_ >= share_.last) return std::optional<reader::Batch>();
+  auto ends = [&](uint32_t range) {
+    const model::RangeRecord& record = manifest().ranges()[range];
+    return record.first_row + record.row_count;
+  };
+  while (ends(range_) <= next_) ++range_;
+  if (brought_ != range_) FB_RETURN_NOT_OK(Bring(range_));
+  uint64_t offset = next_ - manifest().ranges()[range_].first_row;
+  uint64_t count = std::min(
+      {batch_rows_ - offset % batch_rows_, ends(range_) - next_, share_.last - next_});
+  std::vector<reader::Run> runs;
+  reader::AppendRuns(manifest(), {range_, static_cast<uint32_t>(offset)}, count, &runs);
+  for (reader::Run& run : runs) run.source = 0;
+  reader::Batch batch;
+  for (size_t i = 0; i < columns_.size(); ++i) {
+    FB_ASSIGN_OR_RETURN(reader::Column column, ColumnOf(i, runs));
+    batch.columns.push_back(std::move(column));
+  }
+  batch.row_count = count;
+  batch.first_position = next_;
+  batch.manifest = remote_->manifest();
+  next_ += count;
+  return std::optional(std::move(batch));
+}
+
+std::vector<model::ChunkRef> ShareStream::RefsOf(uint32_t range) const {
+  std::vector<model::ChunkRef> refs;
+  uint32_t unit = manifest().ranges()[range].unit;
+  for (uint32_t group : model::Groups(manifest(), unit, columns_)) {
+    refs.push_back({range, group});
+  }
+  return refs;
+}
+
+Status ShareStream::Bring(uint32_t range) {
+  if (!brought_) {
+    remote_->Follow(view_, {.mode = plan::OrderMode::kSequential}, share_.first);
+  }
+  parts_.assign(columns_.size(), {});
+  brought_.reset();
+  remote_->Poll();
+  remote_->ReportProgress(view_, next_, manifest().row_count());
+  if (remote_->tight()) remote_->ForgetUnused(view_);
+  std::vector<model::ChunkRef> refs = RefsOf(range);
+  FB_ASSIGN_OR_RETURN(auto chunks, remote_->Acquire(view_, refs, Mapping::Mode::kShared));
+  const model::RangeRecord& record = manifest().ranges()[range];
+  uint64_t bytes = 0;
+  for (size_t i = 0; i < refs.size(); ++i) {
+    auto group = model::GroupColumns(manifest(), record.unit, refs[i].group, columns_);
+    for (size_t j = 0; j < group.size(); ++j) {
+      auto place = std::ranges::lower_bound(columns_, group[j]) - columns_.begin();
+      parts_[static_cast<size_t>(place)] = {&chunks[i]->columns[j], chunks[i]};
+    }
+    bytes += chunks[i]->mapping->size();
+  }
+  batch_rows_ = CutRows(bytes, record.stored_rows);
+  brought_ = range;
+  LookAhead();
+  return Status::OK();
+}
+
+void ShareStream::LookAhead() {
+  auto range_count = static_cast<uint32_t>(manifest().ranges().size());
+  uint32_t until = std::min(range_count, *brought_ + 1 + kLookAheadRanges);
+  std::vector<model::ChunkRef> refs;
+  for (uint32_t range = std::max(wanted_until_, *brought_ + 1);
+       range < until && manifest().ranges()[range].first_row < share_.last; ++range) {
+    auto more = RefsOf(range);
+    refs.insert(refs.end(), more.begin(), more.end());
+  }
+  wanted_until_ = until;
+  if (!refs.empty()) remote_->Want(view_, refs);
+}
+
+Result<reader::Column> ShareStream::ColumnOf(size_t i,
+                                             const std::vector<reader::Run>& runs) const {
+  const model::Field& field = manifest().schema().fields[columns_[i]];
+  const Part& part = parts_[i];
+  if (runs.size() == 1) {
+    return reader::SliceChunk(field, *part.column, runs[0].first, runs[0].count,
+                              part.owner);
+  }
+  FB_ASSIGN_OR_RETURN(auto gatherer, reader::ColumnGatherer::Make(field, pool_));
+  return gatherer.Gather(std::span(&part.column, 1), runs);
+}
+
+}  // namespace forebay::flight

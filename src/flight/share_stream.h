@@ -1,0 +1,64 @@
+// Consecutive rows of a table in batches that this side cuts: slices of mapped chunks, so
+// that no byte is copied where all rows of a range live.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "reader/batch_stream.h"
+#include "reader/buffer_pool.h"
+#include "reader/remote_table.h"
+
+namespace forebay::flight {
+
+// Large enough that a message's fixed costs do not show, small enough to stay in the
+// caches between gRPC, kernel and client: 1 to 4 MiB are about the same.
+constexpr uint64_t kCutBytes = uint64_t{2} << 20;
+
+struct Share {
+  uint64_t first = 0;
+  uint64_t last = 0;  // one past its end
+
+  uint64_t rows() const { return last - first; }
+  // The rank's part of the rows from `start` on: parts differ by one row at most.
+  static Share Of(uint64_t rows, uint64_t start, uint64_t rank, uint64_t world_size);
+};
+
+// Used by one thread.
+class ShareStream {
+ public:
+  ShareStream(std::shared_ptr<reader::RemoteTable> remote,
+              std::shared_ptr<reader::BufferPool> pool, model::Projection columns,
+              Share share);
+
+  // nullopt after the last. Columns are in the order of the projection.
+  Result<std::optional<reader::Batch>> Next();
+
+ private:
+  struct Part {  // a projected column in the range at hand
+    const reader::ChunkColumn* column = nullptr;
+    std::shared_ptr<const void> owner{};
+  };
+
+  const model::Manifest& manifest() const { return *remote_->manifest(); }
+  std::vector<model::ChunkRef> RefsOf(uint32_t range) const;
+  Status Bring(uint32_t range);
+  void LookAhead();
+  Result<reader::Column> ColumnOf(size_t i, const std::vector<reader::Run>& runs) const;
+
+  std::shared_ptr<reader::RemoteTable> remote_;
+  std::shared_ptr<reader::BufferPool> pool_;
+  const model::Projection columns_;
+  const Share share_;
+  const uint32_t view_;
+  uint64_t next_;                    // the row that comes next
+  uint32_t range_ = 0;               // that holds it
+  std::optional<uint32_t> brought_;  // the range whose parts are at hand
+  std::vector<Part> parts_;          // of each projected column
+  uint64_t batch_rows_ = 0;          // in this range
+  uint32_t wanted_until_ = 0;
+};
+
+}  // namespace forebay::flight

@@ -1,0 +1,177 @@
+#include "flight/tables.h"
+
+#include <fmt/format.h>
+
+#include "base/uri.h"
+#include "flight/call_scope.h"
+
+namespace forebay::flight {
+namespace {
+
+// How often idle tables hear of evictions.
+constexpr milliseconds kTick = milliseconds(500);
+
+// A relative path would mean the server's working directory, which no client knows.
+Status CheckUri(const std::string& uri) {
+  if (uri.starts_with('/') || uri.find("://") != std::string::npos) return Status::OK();
+  return Status::Invalid(fmt::format(
+      "\"{}\" is a relative path: give an absolute one, or a uri", RedactUri(uri)));
+}
+
+}  // namespace
+
+Tables::Tables(Options options)
+    : options_(std::move(options)), pool_(reader::BufferPool::Make()) {}
+
+std::shared_ptr<Tables> Tables::Make(Options options) {
+  auto tables = std::shared_ptr<Tables>(new Tables(std::move(options)));
+  tables->keeper_ = std::thread([raw = tables.get()] { raw->KeepHouse(); });
+  return tables;
+}
+
+Tables::~Tables() {
+  {
+    std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  wake_.notify_all();
+  keeper_.join();
+}
+
+Result<NamedDataset> Tables::Resolve(const TableName& name) const {
+  NamedDataset found{.name = name.dataset, .uri = name.uri, .options = {}};
+  if (!name.dataset.empty()) {
+    if (options_.datasets == nullptr) {
+      return Status::NotFound(fmt::format(
+          "there is no dataset \"{}\": this server knows no names; give a uri",
+          name.dataset));
+    }
+    FB_ASSIGN_OR_RETURN(found, options_.datasets->Find(name.dataset));
+  }
+  FB_RETURN_NOT_OK(CheckUri(found.uri));
+  for (const auto& [option, value] : name.options) found.options[option] = value;
+  return found;
+}
+
+Result<Tables::Table> Tables::Open(const NamedDataset& dataset) const {
+  reader::OpenOptions open;
+  open.node.socket = options_.socket;
+  open.node.interrupted = [] { return CallScope::Ended(); };
+  open.source = dataset.options;
+  open.timeout = options_.timeout;
+  return reader::RemoteTable::Open(dataset.uri, std::move(open));
+}
+
+Result<Tables::Lease> Tables::Take(const TableName& name) {
+  FB_ASSIGN_OR_RETURN(NamedDataset dataset, Resolve(name));
+  if (name.version) {
+    Key key{dataset.uri, dataset.options, *name.version};
+    FB_ASSIGN_OR_RETURN(Table table, Reuse(key));
+    if (table != nullptr) return Lend(key, std::move(table));
+  }
+  FB_ASSIGN_OR_RETURN(Table opened, Open(dataset));
+  Hash128 version = opened->manifest()->version();
+  if (name.version && *name.version != version) {
+    return Status::Changed(
+        fmt::format("{} has changed: version={} wanted={}; ask for its flight info again",
+                    RedactUri(dataset.uri), version.ToHex(), name.version->ToHex()));
+  }
+  Key key{dataset.uri, dataset.options, version};
+  if (!name.version) {
+    // One that has its chunks mapped serves better than the one just opened.
+    FB_ASSIGN_OR_RETURN(Table table, Reuse(key));
+    if (table != nullptr) {
+      GiveBack(key, std::move(opened));
+      return Lend(key, std::move(table));
+    }
+  }
+  return Lend(key, std::move(opened));
+}
+
+Result<Tables::Table> Tables::Reuse(const Key& key) {
+  Table open;
+  {
+    std::lock_guard lock(mutex_);
+    auto found = shelves_.find(key);
+    if (found == shelves_.end()) return Table();
+    Shelf& shelf = found->second;
+    if (!shelf.idle.empty()) {
+      Table table = std::move(shelf.idle.back().first);
+      shelf.idle.pop_back();
+      --idle_count_;
+      return table;
+    }
+    open = shelf.any.lock();
+  }
+  if (open == nullptr) return Table();
+  return open->Again();
+}
+
+Tables::Lease Tables::Lend(const Key& key, Table table) {
+  {
+    std::lock_guard lock(mutex_);
+    shelves_[key].any = table;
+  }
+  reader::RemoteTable* raw = table.get();
+  auto give_back = [weak = weak_from_this(), key,
+                    table = std::move(table)](reader::RemoteTable*) mutable {
+    if (auto tables = weak.lock()) tables->GiveBack(key, std::move(table));
+    table.reset();
+  };
+  return Lease(raw, std::move(give_back));
+}
+
+void Tables::GiveBack(const Key& key, Table table) {
+  std::lock_guard lock(mutex_);
+  if (stopping_ || idle_count_ >= options_.idle_max) return;
+  shelves_[key].idle.emplace_back(std::move(table), Clock::Real().Now());
+  ++idle_count_;
+}
+
+std::vector<NamedDataset> Tables::Recent() const {
+  std::map<std::pair<std::string, std::map<std::string, std::string>>, NamedDataset>
+      found;
+  std::lock_guard lock(mutex_);
+  for (const auto& [key, shelf] : shelves_) {
+    const auto& [uri, options, version] = key;
+    found[{uri, options}] = {.name = {}, .uri = uri, .options = options};
+  }
+  std::vector<NamedDataset> out;
+  for (auto& [key, dataset] : found) out.push_back(std::move(dataset));
+  return out;
+}
+
+// Idle tables hear of evictions, so that they keep nothing mapped that the store let go.
+void Tables::KeepHouse() {
+  std::unique_lock lock(mutex_);
+  while (!wake_.wait_for(lock, kTick, [this] { return stopping_; })) {
+    std::vector<Table> expired = Expired(Clock::Real().Now());
+    std::vector<Table> idle;
+    for (auto& [key, shelf] : shelves_) {
+      for (auto& [table, since] : shelf.idle) idle.push_back(table);
+    }
+    lock.unlock();
+    expired.clear();
+    for (Table& table : idle) table->Poll();
+    idle.clear();
+    lock.lock();
+  }
+}
+
+std::vector<Tables::Table> Tables::Expired(TimePoint now) {
+  std::vector<Table> expired;
+  for (auto shelf = shelves_.begin(); shelf != shelves_.end();) {
+    auto& idle = shelf->second.idle;
+    std::erase_if(idle, [&](auto& entry) {
+      if (now - entry.second < options_.idle_time) return false;
+      expired.push_back(std::move(entry.first));
+      --idle_count_;
+      return true;
+    });
+    bool unused = idle.empty() && shelf->second.any.expired();
+    shelf = unused ? shelves_.erase(shelf) : std::next(shelf);
+  }
+  return expired;
+}
+
+}  // namespace forebay::flight
