@@ -146,6 +146,59 @@ std::string S3Server::PutCommand(const std::string& key, std::string_view bytes)
   return command;
 }
 
+Result<std::unique_ptr<EtcdCluster>> EtcdCluster::Start(const Options& options) {
+  FB_ASSIGN_OR_RETURN(std::string program, FindTool("etcd"));
+  auto cluster = std::make_unique<EtcdCluster>();
+  bool tls = !options.cert_file.empty();
+  std::string all;
+  std::vector<int> ports;
+  std::vector<std::string> peers;
+  for (int i = 0; i < options.members; ++i) {
+    ports.push_back(FreePort());
+    peers.push_back("http://127.0.0.1:" + std::to_string(FreePort()));
+    cluster->addresses_.push_back("127.0.0.1:" + std::to_string(ports[i]));
+    all += (i > 0 ? ",m" : "m") + std::to_string(i) + "=" + peers[i];
+  }
+  for (int i = 0; i < options.members; ++i) {
+    std::string name = "m" + std::to_string(i);
+    std::string client = (tls ? "https://" : "http://") + cluster->addresses_[i];
+    // Short terms: a lease of one second is then one, and elections are quick.
+    std::vector<std::string> argv = {program,
+                                     "--name",
+                                     name,
+                                     "--data-dir",
+                                     cluster->folder_.path() + "/" + name,
+                                     "--listen-client-urls",
+                                     client,
+                                     "--advertise-client-urls",
+                                     client,
+                                     "--listen-peer-urls",
+                                     peers[i],
+                                     "--initial-advertise-peer-urls",
+                                     peers[i],
+                                     "--initial-cluster",
+                                     all,
+                                     "--heartbeat-interval",
+                                     "20",
+                                     "--election-timeout",
+                                     "200",
+                                     "--unsafe-no-fsync"};
+    if (tls) {
+      argv.insert(argv.end(),
+                  {"--cert-file", options.cert_file, "--key-file", options.key_file});
+    }
+    FB_ASSIGN_OR_RETURN(Subprocess process,
+                        Subprocess::Start({.argv = argv,
+                                           .output_file = cluster->folder_.path() + "/" +
+                                                          name + ".log"}));
+    cluster->processes_.push_back(std::move(process));
+  }
+  for (int i = 0; i < options.members; ++i) {
+    FB_RETURN_NOT_OK(Ready(cluster->processes_[i], ports[i], "etcd"));
+  }
+  return cluster;
+}
+
 Result<std::unique_ptr<FaultProxy>> FaultProxy::Start(int upstream_port) {
   auto proxy = std::make_unique<FaultProxy>();
   proxy->port_ = FreePort();

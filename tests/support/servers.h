@@ -74,6 +74,25 @@ class S3Server {
   Subprocess process_;
 };
 
+// etcd with one or more members. kNotFound when the program is not there.
+class EtcdCluster {
+ public:
+  struct Options {
+    int members = 1;
+    std::string cert_file{};  // with key_file: clients speak TLS
+    std::string key_file{};
+  };
+  static Result<std::unique_ptr<EtcdCluster>> Start(const Options& options);
+  // "127.0.0.1:port" of every member.
+  const std::vector<std::string>& addresses() const { return addresses_; }
+  void Kill(size_t member) { processes_[member].Kill(); }
+
+ private:
+  TempFolder folder_;
+  std::vector<std::string> addresses_;
+  std::vector<Subprocess> processes_;
+};
+
 // tests/servers/fault_proxy.py in front of another server.
 class FaultProxy {
  public:
