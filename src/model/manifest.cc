@@ -166,7 +166,7 @@ Status Manifest::CheckSelection(const RangeRecord& range) const {
   if (range.selection_kind == SelectionKind::kAll) {
     return range.row_count == range.stored_rows ? Status::OK() : Wrong("live rows");
   }
-  if (range.selection_kind > SelectionKind::kList) return Wrong("kinds of selections");
+  if (range.selection_kind > SelectionKind::kGaps64) return Wrong("kinds of selections");
   uint64_t words =
       Selection::WordCount({range.selection_kind, range.row_count, range.stored_rows});
   if (range.row_count >= range.stored_rows || range.selection > selections_.size() ||

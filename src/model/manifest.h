@@ -82,7 +82,7 @@ struct RangeRecord {
 
 class Manifest {
  public:
-  static constexpr uint32_t kFormatVersion = 2;
+  static constexpr uint32_t kFormatVersion = 3;
 
   // A checked view of `bytes`, which `owner` keeps alive. An unknown format version is
   // kUnsupported; anything that does not add up is kCorrupt.

@@ -116,7 +116,7 @@ TEST(Manifest, OfNoRowsIsWhole) {
 
 TEST(Manifest, TellsUnknownVersionsFromForeignBytes) {
   std::string newer = Sample();
-  newer[8] = 3;
+  newer[8] = Manifest::kFormatVersion + 1;
   EXPECT_EQ(View(newer).status().code(), StatusCode::kUnsupported);
   std::string foreign = Sample();
   foreign[0] = 'X';

@@ -4,10 +4,6 @@
 #include <bit>
 #include <cstring>
 
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
-
 namespace forebay::model {
 namespace {
 
@@ -17,11 +13,16 @@ constexpr uint32_t kListDivisor = 16;
 // How many rows ahead memory is fetched.
 constexpr size_t kAhead = 24;
 
-#if defined(__x86_64__)
-const bool kHasBmi2 = __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("popcnt");
-#else
-const bool kHasBmi2 = false;
-#endif
+constexpr uint32_t kBlockWords = sizeof(GapBlock) / 8;
+
+uint32_t BlockShift(SelectionKind kind) {
+  switch (kind) {
+    case SelectionKind::kGaps256: return 8;
+    case SelectionKind::kGaps128: return 7;
+    case SelectionKind::kGaps64: return 6;
+    default: return 0;
+  }
+}
 
 uint64_t BitmapWords(uint32_t stored) { return (uint64_t{stored} + 63) / 64; }
 uint64_t PackedWords(uint64_t count) { return (count + 1) / 2; }
@@ -95,77 +96,72 @@ std::vector<uint32_t> RowsAtStride(const LiveRows& live, uint32_t stride) {
 }  // namespace
 
 Selection::Selection(const uint64_t* words, Shape shape)
-    : kind_(shape.kind), live_(shape.live), stored_(shape.stored), words_(words) {
+    : kind_(shape.kind),
+      block_shift_(BlockShift(shape.kind)),
+      live_(shape.live),
+      stored_(shape.stored),
+      words_(words) {
   const auto* rows = reinterpret_cast<const uint32_t*>(words_);
   if (kind_ == SelectionKind::kList) rows_ = rows;
   if (kind_ == SelectionKind::kBitmap) rows_ = rows + BitmapWords(stored_) * 2;
 }
 
 uint64_t Selection::WordCount(Shape shape) {
-  switch (shape.kind) {
-    case SelectionKind::kAll: return 0;
-    case SelectionKind::kList: return PackedWords(shape.live);
-    case SelectionKind::kDense:
-      return (uint64_t{shape.live} + kDenseRows - 1) / kDenseRows * kDenseWords;
-    case SelectionKind::kBitmap: break;
+  if (uint32_t shift = BlockShift(shape.kind); shift != 0) {
+    return ((uint64_t{shape.live} + (1U << shift) - 1) >> shift) * kBlockWords;
   }
+  if (shape.kind == SelectionKind::kAll) return 0;
+  if (shape.kind == SelectionKind::kList) return PackedWords(shape.live);
   uint64_t samples = (uint64_t{shape.live} + kSampleRows - 1) / kSampleRows;
   return BitmapWords(shape.stored) + PackedWords(samples);
 }
 
 namespace {
 
-// False, and nothing appended, where 256 live rows span more than a block holds.
-bool AppendDense(const LiveRows& live, uint32_t block_rows,
-                 std::vector<uint64_t>* words) {
+// False, and nothing appended, where a block cannot hold what died between its rows.
+bool AppendBlocks(std::span<const uint32_t> rows, uint32_t block_rows,
+                  std::vector<uint64_t>* words) {
   size_t start = words->size();
-  uint64_t seen = 0;
-  uint32_t first = 0;
-  bool fits = true;
-  ForEachLive(live, [&](uint32_t row) {
-    if (!fits) return;
-    if (seen++ % block_rows == 0) {
-      words->resize(words->size() + 8);
-      (*words)[words->size() - 8] = first = row;
+  words->resize((start + kBlockWords - 1) / kBlockWords * kBlockWords);
+  for (size_t i = 0; i < rows.size(); i += block_rows) {
+    GapBlock block;
+    if (!GapBlock::Make(rows.subspan(i, std::min<size_t>(block_rows, rows.size() - i)),
+                        &block)) {
+      words->resize(start);
+      return false;
     }
-    uint32_t bit = row - first;
-    fits = bit < 448;
-    if (fits) (*words)[words->size() - 7 + bit / 64] |= uint64_t{1} << (bit % 64);
-  });
-  if (!fits) words->resize(start);
-  return fits;
+    words->resize(words->size() + kBlockWords);
+    std::memcpy(words->data() + words->size() - kBlockWords, &block, sizeof block);
+  }
+  return true;
 }
 
 }  // namespace
 
 Selection::Appended Selection::Append(const LiveRows& live,
                                       std::vector<uint64_t>* words) {
-  uint64_t count = live.Count();
-  if (count < live.row_count / kListDivisor) {
-    uint64_t offset = words->size();
-    AppendPacked(RowsAtStride(live, 1), words);
-    return {offset, SelectionKind::kList};
+  uint64_t before = words->size();
+  std::vector<uint32_t> rows = RowsAtStride(live, 1);
+  if (rows.size() < live.row_count / kListDivisor) {
+    AppendPacked(rows, words);
+    return {before, SelectionKind::kList};
   }
-  size_t before = words->size();
-  words->resize((before + kDenseWords - 1) / kDenseWords * kDenseWords);
-  uint64_t offset = words->size();
-  if (AppendDense(live, kDenseRows, words)) return {offset, SelectionKind::kDense};
-  words->resize(before);
+  for (SelectionKind kind :
+       {SelectionKind::kGaps256, SelectionKind::kGaps128, SelectionKind::kGaps64}) {
+    if (!AppendBlocks(rows, 1U << BlockShift(kind), words)) continue;
+    auto live_rows = static_cast<uint32_t>(rows.size());
+    return {words->size() - WordCount({kind, live_rows, 0}), kind};
+  }
   words->insert(words->end(), live.words.begin(), live.words.end());
   AppendPacked(RowsAtStride(live, kSampleRows), words);
   return {before, SelectionKind::kBitmap};
 }
 
 uint32_t Selection::RowOf(uint32_t i) const {
-  switch (kind_) {
-    case SelectionKind::kAll: return i;
-    case SelectionKind::kList: return rows_[i];
-    case SelectionKind::kBitmap:
-      return SelectFrom(words_, rows_[i / kSampleRows], i % kSampleRows);
-    case SelectionKind::kDense: break;
-  }
-  const uint64_t* block = words_ + i / kDenseRows * kDenseWords;
-  return static_cast<uint32_t>(block[0]) + SelectFrom(block + 1, 0, i % kDenseRows);
+  if (block_shift_ != 0) return BlockOf(i).RowOf(RowInBlock(i));
+  if (kind_ == SelectionKind::kAll) return i;
+  if (kind_ == SelectionKind::kList) return rows_[i];
+  return SelectFrom(words_, rows_[i / kSampleRows], i % kSampleRows);
 }
 
 // What row i + kAhead needs is fetched while row i is looked at; of a bitmap first the
@@ -174,7 +170,7 @@ inline void Selection::PrefetchAhead(std::span<const Selection> selections,
                                      std::span<const RangeRow> rows, size_t i) {
   if (i + 2 * kAhead < rows.size()) {
     RangeRow far = rows[i + 2 * kAhead];
-    selections[far.source].Prefetch(far.row);
+    selections[far.source].PrefetchRow(far.row);
   }
   if (i + kAhead < rows.size()) {
     RangeRow near = rows[i + kAhead];
@@ -185,105 +181,55 @@ inline void Selection::PrefetchAhead(std::span<const Selection> selections,
 void Selection::ToStored(std::span<const Selection> selections,
                          std::span<RangeRow> rows) {
   for (RangeRow row : rows.first(std::min<size_t>(2 * kAhead, rows.size()))) {
-    selections[row.source].Prefetch(row.row);
+    selections[row.source].PrefetchRow(row.row);
   }
-  kHasBmi2 ? SelectAllBmi2(selections, rows) : SelectAll(selections, rows);
-}
-
-void Selection::SelectAll(std::span<const Selection> selections,
-                          std::span<RangeRow> rows) {
   for (size_t i = 0; i < rows.size(); ++i) {
     PrefetchAhead(selections, rows, i);
     rows[i].row = selections[rows[i].source].RowOf(rows[i].row);
   }
 }
 
-#if defined(__x86_64__)
-// Dense blocks with the instructions made for it, which every server of the last ten
-// years has, and no branch that depends on the row: half of them would be guessed wrong.
-[[gnu::target("bmi,bmi2,popcnt")]] void Selection::SelectAllBmi2(
-    std::span<const Selection> selections, std::span<RangeRow> rows) {
-  for (size_t i = 0; i < rows.size(); ++i) {
-    PrefetchAhead(selections, rows, i);
-    RangeRow& row = rows[i];
-    const Selection& selection = selections[row.source];
-    if (selection.kind_ != SelectionKind::kDense) {
-      row.row = selection.RowOf(row.row);
-      continue;
-    }
-    const uint64_t* block = selection.words_ + row.row / kDenseRows * kDenseWords;
-    uint64_t k = row.row % kDenseRows;
-    uint64_t seen = 0;
-    uint64_t before = 0;
-    uint64_t word = 0;
-    for (uint32_t w = 1; w < kDenseWords - 1; ++w) {
-      auto count = static_cast<uint64_t>(_mm_popcnt_u64(block[w]));
-      seen += count;
-      uint64_t past = (seen - k - 1) >> 63;  // 1 where k >= seen
-      word += past;
-      before += count & (0 - past);
-    }
-    uint64_t bit = _pdep_u64(uint64_t{1} << (k - before), block[1 + word]);
-    row.row = static_cast<uint32_t>(block[0] + word * 64 + _tzcnt_u64(bit));
-  }
-}
-#else
-void Selection::SelectAllBmi2(std::span<const Selection>, std::span<RangeRow>) {}
-#endif
-
-uint32_t Selection::RunAt(uint32_t i, uint32_t limit) const {
-  limit = std::min(limit, live_ - i);
-  switch (kind_) {
-    case SelectionKind::kAll: return limit;
-    case SelectionKind::kBitmap: return OnesAt(words_, RowOf(i), limit);
-    default: break;
-  }
+uint32_t Selection::RunOverBlocks(uint32_t i, uint32_t limit) const {
   uint32_t first = RowOf(i);
-  uint32_t run = 1;
-  while (run < limit) {
-    // A dense block tells of many rows at once, and ends.
-    uint32_t inside = (i + run) % kDenseRows;
-    if (kind_ == SelectionKind::kDense && inside != 0) {
-      const uint64_t* block = words_ + (i + run) / kDenseRows * kDenseWords;
-      uint32_t bit = first + run - static_cast<uint32_t>(block[0]);
-      uint32_t more = std::min(limit - run, kDenseRows - inside);
-      uint32_t ones = bit < 448 ? OnesAt(block + 1, bit, std::min(more, 448 - bit)) : 0;
-      run += ones;
-      if (ones < more) break;
-    } else if (RowOf(i + run) == first + run) {
-      ++run;
-    } else {
-      break;
-    }
+  uint32_t run = 0;
+  while (run < limit && RowOf(i + run) == first + run) {
+    uint32_t k = RowInBlock(i + run);
+    uint32_t inside = std::min((1U << block_shift_) - k, limit - run);
+    uint32_t more = BlockOf(i + run).RunAt(k);
+    run += std::min(more, inside);
+    if (more < inside) break;
   }
   return run;
 }
 
+uint32_t Selection::RunAt(uint32_t i, uint32_t limit) const {
+  limit = std::min(limit, live_ - i);
+  if (block_shift_ != 0) return RunOverBlocks(i, limit);
+  if (kind_ == SelectionKind::kAll) return limit;
+  if (kind_ == SelectionKind::kBitmap) return OnesAt(words_, RowOf(i), limit);
+  uint32_t run = 1;
+  while (run < limit && rows_[i + run] == rows_[i] + run) ++run;
+  return run;
+}
+
+bool Selection::ConsistentBitmap() const {
+  uint64_t seen = 0;
+  for (uint64_t w = 0; w < BitmapWords(stored_); ++w) {
+    seen += static_cast<uint64_t>(std::popcount(words_[w]));
+  }
+  uint64_t tail = stored_ % 64 == 0 ? 0 : words_[stored_ / 64] >> (stored_ % 64);
+  if (seen != live_ || tail != 0) return false;
+  for (uint32_t i = 0; i < live_; i += kSampleRows) {
+    if (rows_[i / kSampleRows] != SelectFrom(words_, 0, i)) return false;
+  }
+  return true;
+}
+
 bool Selection::Consistent() const {
   if (all()) return live_ == stored_;
-  if (kind_ == SelectionKind::kBitmap) {
-    uint64_t seen = 0;
-    for (uint64_t w = 0; w < BitmapWords(stored_); ++w) {
-      seen += static_cast<uint64_t>(std::popcount(words_[w]));
-    }
-    uint64_t tail = stored_ % 64 == 0 ? 0 : words_[stored_ / 64] >> (stored_ % 64);
-    if (seen != live_ || tail != 0) return false;
-    for (uint32_t i = 0; i < live_; i += kSampleRows) {
-      if (rows_[i / kSampleRows] != SelectFrom(words_, 0, i)) return false;
-    }
-    return true;
-  }
-  if (kind_ == SelectionKind::kDense) {
-    for (uint32_t i = 0; i < live_; i += kDenseRows) {
-      const uint64_t* block = words_ + i / kDenseRows * kDenseWords;
-      uint32_t count = 0;
-      for (uint32_t w = 1; w < kDenseWords; ++w) {
-        count += static_cast<uint32_t>(std::popcount(block[w]));
-      }
-      if (count != std::min(kDenseRows, live_ - i) || block[0] >= stored_) return false;
-    }
-  }
+  if (kind_ == SelectionKind::kBitmap) return ConsistentBitmap();
   for (uint32_t i = 0; i < live_; ++i) {
+    if (block_shift_ != 0 && !BlockOf(i).Ascends()) return false;
     if (RowOf(i) >= stored_ || (i > 0 && RowOf(i) <= RowOf(i - 1))) return false;
   }
   return true;

@@ -5,6 +5,8 @@
 #include <span>
 #include <vector>
 
+#include "base/prefetch.h"
+#include "model/gap_block.h"
 #include "model/live_rows.h"
 
 namespace forebay::model {
@@ -19,10 +21,12 @@ struct RangeRow {
 
 // How a selection is written; the numbers are a format.
 enum class SelectionKind : uint32_t {
-  kAll = 0,     // every row lives: nothing is written
-  kDense = 1,   // blocks of a cache line, each with 256 live rows
-  kBitmap = 2,  // a bit a row, and the place of every 64th live row
-  kList = 3,    // the row numbers of the live rows
+  kAll = 0,      // every row lives: nothing is written
+  kList = 1,     // the row numbers of the live rows
+  kBitmap = 2,   // a bit a row, and the place of every 64th live row
+  kGaps256 = 3,  // a GapBlock for every 256 live rows
+  kGaps128 = 4,
+  kGaps64 = 5,
 };
 
 // A view of a range's selection in the manifest, or of a range without one.
@@ -54,7 +58,7 @@ class Selection {
   // Words that a selection takes.
   static uint64_t WordCount(Shape shape);
   // Appends a selection in the kind that suits it; not for ranges of which all rows live.
-  // Dense ones begin at a multiple of 8 words.
+  // Blocks begin at a multiple of their size.
   struct Appended {
     uint64_t offset = 0;
     SelectionKind kind = SelectionKind::kAll;
@@ -65,30 +69,33 @@ class Selection {
 
  private:
   static constexpr uint32_t kSampleRows = 64;
-  static constexpr uint32_t kDenseRows = 256;  // of a block
-  static constexpr uint32_t kDenseWords = 8;   // the first row, then 448 bits
 
-  void Prefetch(uint32_t i) const {
-    if (kind_ == SelectionKind::kDense) {
-      __builtin_prefetch(words_ + i / kDenseRows * kDenseWords);
+  const GapBlock& BlockOf(uint32_t i) const {
+    return reinterpret_cast<const GapBlock*>(words_)[i >> block_shift_];
+  }
+  uint32_t RowInBlock(uint32_t i) const { return i & ((1U << block_shift_) - 1); }
+  uint32_t RunOverBlocks(uint32_t i, uint32_t limit) const;
+
+  void PrefetchRow(uint32_t i) const {
+    if (block_shift_ != 0) {
+      Prefetch(&BlockOf(i));
     } else if (kind_ == SelectionKind::kBitmap) {
-      __builtin_prefetch(rows_ + i / kSampleRows);
+      Prefetch(rows_ + i / kSampleRows);
     } else if (kind_ == SelectionKind::kList) {
-      __builtin_prefetch(rows_ + i);
+      Prefetch(rows_ + i);
     }
   }
   void PrefetchWord(uint32_t i) const {
     if (kind_ == SelectionKind::kBitmap) {
-      __builtin_prefetch(words_ + rows_[i / kSampleRows] / 64);
+      Prefetch(words_ + rows_[i / kSampleRows] / 64);
     }
   }
   static void PrefetchAhead(std::span<const Selection> selections,
                             std::span<const RangeRow> rows, size_t i);
-  static void SelectAll(std::span<const Selection> selections, std::span<RangeRow> rows);
-  static void SelectAllBmi2(std::span<const Selection> selections,
-                            std::span<RangeRow> rows);
+  bool ConsistentBitmap() const;
 
   SelectionKind kind_ = SelectionKind::kAll;
+  uint32_t block_shift_ = 0;  // live rows of a block: 2 to this; 0: there are no blocks
   uint32_t live_ = 0;
   uint32_t stored_ = 0;
   const uint64_t* words_ = nullptr;

@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "base/prefetch.h"
 #include "reader/gather_bits.h"
 
 namespace forebay::reader {
@@ -57,7 +58,7 @@ Status GatherFixed(Sources sources, std::span<const Run> runs, GatherOutput* out
   for (size_t i = 0; i < runs.size(); ++i) {
     if (i + kAhead < runs.size()) {
       const Run& later = runs[i + kAhead];
-      __builtin_prefetch(sources[later.source]->values + later.first * width);
+      Prefetch(sources[later.source]->values + later.first * width);
     }
     uint64_t size = runs[i].count * width;
     if (size == 0) continue;

@@ -5,6 +5,8 @@
 #include <bit>
 #include <cstring>
 
+#include "base/prefetch.h"
+
 namespace forebay::table::live {
 namespace {
 
@@ -114,7 +116,7 @@ void EqualityIndex::Kill(const KeyColumns& keys, int64_t data_sequence,
       found += MayHold(hashes[i]) ? 1 : 0;
     }
     for (size_t c = 0; c < found; ++c) {
-      __builtin_prefetch(&slots_[SlotOf(hashes[candidates[c]])]);
+      Prefetch(&slots_[SlotOf(hashes[candidates[c]])]);
     }
     for (size_t c = 0; c < found; ++c) {
       int64_t row = first + candidates[c];
