@@ -94,23 +94,46 @@ def gather_bandwidth(dataset, threads, epochs=3):
     return statistics.median(speeds[1:])
 
 
-def cycles_per_second():
-    """Of torch's sleeping kernel."""
+def device_bandwidth(dataset, threads):
+    """Bytes per second of a loop that takes batches on the device and does nothing."""
     import torch
-    began, ended = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-    for cycles in (10**8, 10**9):  # the first one wakes the clocks up
-        began.record()
-        torch.cuda._sleep(cycles)
-        ended.record()
+    from forebay.torch import Loader
+    loader = Loader(dataset, device="cuda", threads=threads)
+    for epoch in (50, 51):
+        dataset.set_epoch(epoch)
+        began, size = time.perf_counter(), 0
+        for batch in loader:
+            size += batch["emb"].nbytes
         torch.cuda.synchronize()
-    return 10**9 / (began.elapsed_time(ended) / 1e3)
+    return size / (time.perf_counter() - began)
+
+
+def busy_seconds(steps):
+    """Of one step, when batches are there."""
+    import torch
+    tensor = torch.zeros((256, 256), device="cuda")
+    for _ in range(2):  # the first time wakes the device up
+        steps.clear()
+        for _ in range(500):
+            steps.step(tensor)
+        torch.cuda.synchronize()
+    return steps.seconds() / 500
 
 
 class Steps:
     """A training loop on the device: each step reads its batch and works for a while."""
 
     def __init__(self, step_seconds):
-        self._cycles = int(step_seconds * cycles_per_second())
+        self._cycles = 100_000
+        for _ in range(3):
+            short, self._cycles = self._cycles, 2 * self._cycles
+            long_seconds = busy_seconds(self)
+            self._cycles = short
+            per_cycle = (long_seconds - busy_seconds(self)) / short
+            self._cycles += int((step_seconds - busy_seconds(self)) / per_cycle)
+        self.clear()
+
+    def clear(self):
         self.begun, self.ended, self.sums = [], [], []
 
     def step(self, tensor):
@@ -139,9 +162,10 @@ def consume(dataset, threads, step_seconds, epochs):
     """Steps over some epochs, after one that warms up; checks that all rows came."""
     from forebay.torch import Loader
     loader = Loader(dataset, device="cuda", threads=threads)
+    steps = Steps(step_seconds)
     for epoch in range(epochs + 1):
-        if epoch < 2:
-            steps = Steps(step_seconds)
+        if epoch == 1:
+            steps.clear()
         dataset.set_epoch(100 + epoch)
         for batch in loader:
             steps.step(batch["emb"])
@@ -178,8 +202,9 @@ def run(args, folder):
     rate = SHARE * min(copy, gather)
     print(f"{torch.cuda.get_device_name()}, {len(os.sched_getaffinity(0))} cores, rows of "
           f"{args.row_bytes} bytes, batches of {batch_bytes / 2**20:.0f} MiB")
-    print(f"host to device {copy / 1e9:.1f} GB/s, gather {gather / 1e9:.1f} GB/s; batches are "
-          f"taken at {rate / 1e9:.1f} GB/s")
+    most = device_bandwidth(dataset, args.threads)
+    print(f"host to device {copy / 1e9:.1f} GB/s, gather {gather / 1e9:.1f} GB/s, both at once "
+          f"{most / 1e9:.1f} GB/s; batches are taken at {rate / 1e9:.1f} GB/s")
     steps, stats = consume(dataset, args.threads, batch_bytes / rate, args.epochs)
     os.kill(opened._table.node_pid(), signal.SIGTERM)
     return report(steps, batch_bytes, rate, stats)
@@ -191,7 +216,8 @@ def report(steps, batch_bytes, rate, stats):
     starved = sum(gap > IDLE_SHARE * step for gap in idle) / len(idle)
     reached = batch_bytes * len(steps.sums) / steps.seconds()
     print(f"{len(idle)} steps of {step * 1e6:.0f} µs: {reached / 1e9:.1f} GB/s reached, idle "
-          f"median {statistics.median(idle) * 1e6:.0f} µs, longest {max(idle) * 1e6:.0f} µs")
+          f"{100 * sum(idle) / steps.seconds():.2f} % of the time, median "
+          f"{statistics.median(idle) * 1e6:.0f} µs, longest {max(idle) * 1e6:.0f} µs")
     print(f"starved steps: {100 * starved:.2f} % (bar: ≤ {100 * STARVED_SHARE:.0f} %) "
           f"{'ok' if starved <= STARVED_SHARE else 'MISSED'}")
     print(f"the last epoch's waits: {stats}")

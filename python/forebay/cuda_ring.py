@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ctypes
 import queue
+import threading
 from typing import Any, NamedTuple
 
 import torch
@@ -40,8 +41,8 @@ class Sent(NamedTuple):
 
 class CudaRing:
     """Sends batches to a device through ``slots`` pinned buffers, each as large as the
-    largest batch so far. ``send`` may be called by several threads; it waits only for the
-    copy that last used its buffer. ``receive`` is for the thread that trains: the work it
+    largest batch so far. ``send`` is for threads that do nothing else on the device, and may
+    be called by several; it waits only for the copy that last used its buffer. ``receive`` is for the thread that trains: the work it
     queues next waits, on the device, for the copy.
 
     Tensors that are pinned already, as those gathered into a pinned pool are, are copied
@@ -57,6 +58,7 @@ class CudaRing:
         if self._device.index is None:
             self._device = torch.device("cuda", torch.cuda.current_device())
         self._stream = torch.cuda.Stream(self._device)
+        self._thread = threading.local()
         self._free: queue.SimpleQueue[_Slot] = queue.SimpleQueue()
         for _ in range(slots):
             self._free.put(_Slot())
@@ -66,14 +68,17 @@ class CudaRing:
         return self._device
 
     def send(self, batch: Any) -> Sent:
+        if not hasattr(self._thread, "on_stream"):
+            # Once in each thread: to change streams around each batch takes as long as all
+            # the rest of this.
+            torch.cuda.set_stream(self._stream)
+            self._thread.on_stream = True
         slot = self._free.get()
         try:
             slot.wait()
             staged = slot.stage(batch)
-            with torch.cuda.stream(self._stream):
-                on_device = mapped(staged, self._copy)
-                copied = torch.cuda.Event()
-                copied.record(self._stream)
+            on_device = mapped(staged, self._copy)
+            copied = self._stream.record_event()
             slot.hold(staged, copied)
         finally:
             self._free.put(slot)
@@ -107,7 +112,9 @@ class _Slot:
 
     def stage(self, batch: Any) -> Any:
         """The batch with its tensors in pinned memory."""
-        unpinned = [t for t in tensors(batch) if t.device.type == "cpu" and not t.is_pinned()]
+        unpinned = [t for t in tensors(batch) if t.is_cpu and not t.is_pinned()]
+        if not unpinned:
+            return batch
         self._reserve(sum(_padded(tensor) for tensor in unpinned))
         free = self._buffer
         staged = {}

@@ -44,6 +44,9 @@ class LoaderStats:
         self._began = time.perf_counter()
         self._ended: float | None = None
 
+    def begin(self) -> None:
+        self._began = time.perf_counter()
+
     def add(self, waited: float, costs: Mapping[str, float]) -> None:
         """A step that waited; ``costs`` are the seconds that went into its batch, by
         cause: the wait is put down to them in proportion."""
@@ -62,6 +65,8 @@ class LoaderStats:
     def add_ready(self, waited: float) -> None:
         """A step whose batch was ready."""
         self.steps += 1
+        if self.steps == 1:
+            self.first_wait = waited
         self.waits["gather"] += waited
 
     def end(self) -> None:

@@ -149,6 +149,7 @@ void BindStream(nb::module_& m) {
   nb::class_<Stream>(m, "Stream")
       .def("next", &Stream::Next)
       .def("cancel", &Stream::Cancel)
+      .def_prop_ro("ready", &Stream::ready)
       .def_prop_ro("step_count", &Stream::step_count)
       .def_prop_ro("dropped_rows", &Stream::dropped_rows)
       .def_prop_ro("rank_step_count", &Stream::rank_step_count)

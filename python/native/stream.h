@@ -50,6 +50,8 @@ class Stream {
   Stream& operator=(const Stream&) = delete;
 
   std::optional<Batch> Next();
+  // Whether Next() would return without waiting. Not known without prefetching.
+  bool ready() const { return prefetch_ != nullptr && prefetch_->ready(); }
   // Ends the wait of a thread that is in Next(), soon. From any thread.
   void Cancel() { cancelled_ = true; }
   uint64_t step_count() const { return shards().worker_step_count(); }

@@ -144,7 +144,36 @@ def test_a_batch_that_cannot_be_converted_is_not_counted(tmp_path):
             next(iterator)
 
 
+def test_an_error_of_the_next_epochs_first_batch_is_that_epochs(tmp_path):
+    table = pa.table({"x": pa.array([None, 2, 3, 4, 5, 6])})
+    pa.parquet.write_table(table, tmp_path / "nulls.parquet")
+    dataset = Dataset(tmp_path, 2)
+    loader = Loader(dataset)
+    dataset.set_epoch(0, start_step=1)  # after the null
+    assert rows(loader) == [[3, 4], [5, 6]]
+    assert dataset.state_dict()["position"] == 6
+    dataset.set_epoch(1)
+    for _ in range(2):
+        with pytest.raises(ValueError, match="column x has nulls"):
+            next(iter(loader))
+    assert dataset.state_dict()["position"] == 0
+
+
+def test_a_first_batch_that_was_made_early_comes_once_and_only_in_its_epoch(ds, dataset):
+    loader = Loader(dataset)
+    for epoch in (0, 1, 2, 7, 7):  # the last ones are not what the loader expects
+        dataset.set_epoch(epoch)
+        expected = rows(ds.batches(100, **{**ORDER, "epoch": epoch}))
+        received = []
+        for batch in loader:
+            received.append(batch["x"].tolist())
+            assert dataset.state_dict()["position"] == 100 * len(received)
+            assert dataset.state_dict()["epoch"] == epoch
+        assert received == expected
+
+
 def test_threads_end_when_the_loop_does(dataset):
+    gc.collect()  # those of tests before, which an exception's traceback may hold
     for ending in ("break", "error", "end", "garbage"):
         iterator = iter(Loader(dataset, threads=3, transform=marked))
         next(iterator)
@@ -339,7 +368,7 @@ def test_batches_are_gathered_into_the_memory_of_a_pinned_pool(dataset):
         for function in (host_alloc, free_host, set_device))
     memory.device = 3
     loader = Loader(dataset)
-    loader._streams._pool = pool = forebay._native.pinned_pool(memory)
+    loader._passes.pool = pool = forebay._native.pinned_pool(memory)
     expected = rows(dataset)
     for epoch in (0, 0, 0):
         for batch, own in zip(loader, expected):

@@ -33,6 +33,11 @@ class Prefetch::Lane {
     thread_.join();
   }
 
+  bool ready() {
+    std::lock_guard lock(mutex_);
+    return !batches_.empty();
+  }
+
   // nullopt where there is nothing after this long.
   std::optional<Ready> Take(milliseconds patience) {
     std::unique_lock lock(mutex_);
@@ -109,6 +114,11 @@ Result<std::unique_ptr<Prefetch>> Prefetch::Make(
     prefetch->lanes_.push_back(std::make_unique<Lane>(std::move(stream), ahead));
   }
   return prefetch;
+}
+
+bool Prefetch::ready() const {
+  if (::getpid() != pid_) return false;
+  return next_ >= step_count() || lanes_[(next_ - start_) % lanes_.size()]->ready();
 }
 
 Result<std::optional<Batch>> Prefetch::Next(const std::function<bool()>& interrupted) {

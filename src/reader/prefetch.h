@@ -34,6 +34,8 @@ class Prefetch {
   // asked for again. `interrupted` is looked at ten times a second: true ends the wait
   // with kCancelled. One thread at a time; not in a forked child.
   Result<std::optional<Batch>> Next(const std::function<bool()>& interrupted = {});
+  // Whether Next() would return at once. By whoever calls that.
+  bool ready() const;
   // How long the last Next() waited.
   std::chrono::nanoseconds waited() const { return waited_; }
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -13,16 +12,11 @@ import torch.utils.data
 from .. import _native
 from .._arguments import whole
 from ..loader_stats import LoaderStats
-from ..ordered_map import OrderedMap
-from .sharded import ALL_STEPS, ShardedDataset
-from .workshop import Made, Tools, Workshop
+from .epoch_pass import Passes
+from .sharded import ShardedDataset
+from .workshop import Tools
 
 _THREADS_MAX = 8
-# Below this a wait is the cost of handing over; asking what it was for would cost more.
-_READY_SECONDS = 50e-6
-# So many steps before the end of an epoch the next one is begun. Narrow rows are gathered
-# in blocks of up to 32 batches, and one block should be ready.
-_STEPS_BEFORE_END = 64
 
 
 class Loader:
@@ -51,10 +45,11 @@ class Loader:
         if pin_memory and ring is None and not torch.cuda.is_available():
             raise RuntimeError("pin_memory=True needs CUDA, and torch finds none here: leave "
                                "it out on machines without a GPU")
-        self._tools = Tools(dataset.converter(from_arrow), transform, pin_memory, ring)
-        self._streams = _Streams(dataset, threads, prefetch, _pool(pin_memory, ring))
-        self._works_ahead = not dataset.prefetches or self._tools.needs_threads(
-            bool(from_arrow or dataset.from_arrow))
+        pool = _pool(pin_memory, ring)
+        tools = Tools(dataset.converter(from_arrow), transform, pin_memory, ring,
+                      converts_itself=bool(from_arrow or dataset.from_arrow),
+                      pinned=pool is not None)
+        self._passes = Passes(dataset, tools, threads=threads, prefetch=prefetch, pool=pool)
         self._stats = LoaderStats(dataset.epoch)
 
     def __len__(self) -> int:
@@ -65,7 +60,9 @@ class Loader:
         if torch.utils.data.get_worker_info() is not None:
             raise RuntimeError("a Loader has threads and no workers: iterate over it in the "
                                "training process")
-        return _Pass(self)
+        begun = self._passes.begin(*self.dataset.begin())
+        self._stats = begun.stats
+        return begun
 
     def state_dict(self) -> dict[str, Any]:
         """The dataset's: where the loop is, by what it has received."""
@@ -78,123 +75,6 @@ class Loader:
         """Of this epoch, or the last one: steps, seconds, and how long the loop waited for
         what; docs/python.md has the names."""
         return self._stats.as_dict()
-
-
-class _Streams:
-    """The native streams of a loader: that of an epoch, and one begun early."""
-
-    def __init__(self, dataset: ShardedDataset, threads: int, prefetch: int,
-                 pool: _native.PinnedPool | None):
-        self._dataset = dataset
-        self._pool = pool
-        self.threads = threads
-        self.prefetch = prefetch
-        self._early: tuple[tuple[int, int, int], _native.Stream] | None = None
-        self._over: _native.Stream | None = None
-        self._last_epoch: int | None = None
-        self._advance = 1  # from one epoch to the next, as seen last
-
-    def begin(self, epoch: int, start: int) -> _native.Stream:
-        if self._last_epoch is not None:
-            self._advance = epoch - self._last_epoch
-        self._last_epoch = epoch
-        early, self._early = self._early, None
-        if early is not None and early[0] == (os.getpid(), epoch, start):
-            return early[1]
-        return self._make(epoch, start)
-
-    def begin_next(self, epoch: int) -> None:
-        """Begins the epoch that probably comes after this one."""
-        self._over = None
-        following = epoch + self._advance
-        if following < 0 or not self._dataset.prefetches:
-            return
-        try:
-            self._early = (os.getpid(), following, 0), self._make(following, 0)
-        except OSError:
-            self._early = None  # who asks for that epoch gets the error
-
-    def end(self, stream: _native.Stream) -> None:
-        """Keeps it for a while: to end its threads between two epochs would hold up the
-        loop."""
-        self._over = stream
-
-    def _make(self, epoch: int, start: int) -> _native.Stream:
-        options = self._dataset.stream_options(epoch, start)
-        options.threads = self.threads
-        options.ahead = self.prefetch
-        options.pool = self._pool
-        return self._dataset.open_stream(options)
-
-
-class _Pass:
-    """One iteration over what is left of an epoch."""
-
-    def __init__(self, loader: Loader):
-        self._dataset = loader.dataset
-        self._streams = loader._streams
-        self._epoch, start = self._dataset.begin()
-        self._stats = loader._stats = LoaderStats(self._epoch)
-        self._stream = self._streams.begin(self._epoch, start)
-        self._steps_to_next = max(1, self._stream.rank_step_count - _STEPS_BEFORE_END)
-        self._workshop = Workshop(loader._tools, self._stream,
-                                  self._dataset.cursors(self._epoch))
-        self._ring = loader._tools.ring
-        self._over = False
-        self._broken = False
-        self._ahead: OrderedMap | None = None
-        if loader._works_ahead:
-            self._ahead = OrderedMap(self._workshop.pull, self._workshop.make_ahead,
-                                     threads=self._streams.threads,
-                                     ahead=self._streams.prefetch, cancel=self._stream.cancel)
-
-    def __iter__(self) -> _Pass:
-        return self
-
-    def __next__(self) -> Any:
-        if self._over:
-            raise StopIteration
-        if self._broken:
-            raise RuntimeError("this iteration ended with an error: begin a new one. "
-                               "dataset.state_dict() is from before the batch that failed")
-        began = time.perf_counter()
-        made = self._next_made()
-        if made is None:
-            self._finish()
-            raise StopIteration
-        waited = time.perf_counter() - began
-        stats = self._stats
-        if waited < _READY_SECONDS and stats.steps:
-            stats.add_ready(waited)
-        else:
-            stats.add(waited, made.costs())
-        if stats.steps == self._steps_to_next:
-            self._streams.begin_next(self._epoch)
-        self._dataset.progress.received(self._epoch, made.position)
-        return made.batch
-
-    def _next_made(self) -> Made | None:
-        if self._ahead is None:
-            # After an error of its own the native stream gives the same batch again.
-            pulled = self._workshop.pull()
-        self._broken = True
-        if self._ahead is None:
-            made = None if pulled is None else self._workshop.make(pulled)
-        else:
-            _, made = self._ahead.take()
-        if made is not None and self._ring is not None:
-            made.batch = self._ring.receive(made.batch)
-        self._broken = False
-        return made
-
-    def _finish(self) -> None:
-        self._over = True
-        position = self._stream.position_after(ALL_STEPS)
-        self._dataset.progress.finished(self._epoch, position)
-        self._streams.end(self._stream)
-        self._stats.end()
-        if self._ahead is not None:
-            self._ahead.close()
 
 
 def _threads() -> int:

@@ -42,10 +42,17 @@ class Tools(NamedTuple):
     transform: Callable[[Any], Any] | None
     pin_memory: bool
     ring: Any  # a CudaRing, or None
+    converts_itself: bool  # `convert` is the user's
+    pinned: bool           # native batches lie in pinned memory
 
-    def needs_threads(self, converts_itself: bool) -> bool:
-        """Whether there is something of the user's, or slow, to do ahead of the loop."""
-        return bool(self.transform or self.pin_memory or self.ring or converts_itself)
+    def threads(self, count: int) -> int:
+        """How many of so many threads have something to do ahead of the loop. What is the
+        user's, or copies, takes them all. To send what lies in pinned memory takes one: it
+        waits for nothing but Python, and more of them would make the loop wait for that."""
+        pins = bool(self.pin_memory or self.ring)
+        if self.transform or self.converts_itself or (pins and not self.pinned):
+            return count
+        return 1 if pins else 0
 
 
 class Workshop:
