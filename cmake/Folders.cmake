@@ -66,11 +66,13 @@ forebay_folder_if_there(cluster LINK forebay_plan forebay_meta forebay_wire fore
 forebay_folder_if_there(reader/environment LINK forebay_model)
 forebay_folder_if_there(reader LINK forebay_model forebay_plan forebay_wire
                         forebay_reader_environment)
-forebay_folder_if_there(flight ARROW LINK forebay_reader forebay_arrow_flight
+forebay_folder_if_there(reader/request LINK forebay_reader)
+forebay_folder_if_there(flight ARROW LINK forebay_reader_request forebay_arrow_flight
                         nlohmann_json::nlohmann_json)
 forebay_folder_if_there(cache ARROW LINK forebay_storage forebay_source forebay_table_dataset forebay_files
                         forebay_plan)
-forebay_folder_if_there(node ARROW LINK forebay_cache forebay_wire nlohmann_json::nlohmann_json)
+forebay_folder_if_there(node ARROW LINK forebay_cache forebay_wire forebay_cluster forebay_flight
+                        nlohmann_json::nlohmann_json)
 forebay_folder_if_there(cli LINK forebay_reader forebay_storage nlohmann_json::nlohmann_json)
 # The programs. The command line links no Arrow (docs/adr/0006-two-programs.md).
 function(forebay_program name main)
@@ -79,7 +81,7 @@ function(forebay_program name main)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})
 endfunction()
 forebay_program(forebay forebay_main.cc forebay_cli)
-forebay_program(forebay-node node_main.cc forebay_node forebay_cli)
+forebay_program(forebay-node node_main.cc forebay_node forebay_flight forebay_cli)
 if(FOREBAY_BENCH)
   add_subdirectory(bench)
 endif()

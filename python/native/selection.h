@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "native/arrow_capsules.h"
-#include "reader/column_choice.h"
+#include "reader/request/column_choice.h"
 
 namespace forebay::python {
 

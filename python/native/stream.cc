@@ -7,7 +7,7 @@
 
 #include "native/blocking.h"
 #include "native/claim.h"
-#include "reader/mask.h"
+#include "reader/request/mask.h"
 
 namespace nb = nanobind;
 

@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "base/size.h"
 #include "cli/exit_code.h"
+#include "flight/service.h"
 #include "node/node.h"
 
 namespace {
@@ -28,6 +29,13 @@ struct Arguments {
   size_t fill_threads = 0;
   bool daemon = false;
   std::vector<std::string> allowed;
+  std::string flight;
+};
+
+// Flight's streams read from the node, so Flight ends first.
+struct Running {
+  std::unique_ptr<forebay::node::Node> node;
+  std::unique_ptr<forebay::flight::Service> flight;
 };
 
 std::atomic<forebay::node::Node*> running_node = nullptr;
@@ -58,16 +66,35 @@ void RaiseFileLimit() {
   ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-forebay::Result<std::unique_ptr<forebay::node::Node>> Start(const Arguments& arguments) {
+forebay::Result<std::unique_ptr<forebay::flight::Service>> StartFlight(
+    const Arguments& arguments, forebay::node::Node* node) {
+  FB_ASSIGN_OR_RETURN(auto address, forebay::flight::ParseAddress(arguments.flight));
+  FB_ASSIGN_OR_RETURN(
+      auto flight,
+      forebay::flight::Service::Start({.host = address.host,
+                                       .port = address.port,
+                                       .socket = arguments.socket,
+                                       .status = [node] { return node->StatusJson(); }}));
+  spdlog::info("flight at {}:{}", address.host, flight->port());
+  return flight;
+}
+
+forebay::Result<Running> Start(const Arguments& arguments) {
   FB_ASSIGN_OR_RETURN(auto tiers, forebay::model::ParseStoreSpec(arguments.store));
   FB_ASSIGN_OR_RETURN(uint64_t memory, forebay::ParseSize(arguments.fill_memory));
-  return forebay::node::Node::Start(
-      {.socket_path = arguments.socket,
-       .store = std::move(tiers),
-       .engine = {.fill_memory_bytes = memory,
-                  .fill_threads = arguments.fill_threads,
-                  .allowed = arguments.allowed},
-       .idle_timeout = forebay::milliseconds(arguments.idle_ms)});
+  Running running;
+  FB_ASSIGN_OR_RETURN(running.node,
+                      forebay::node::Node::Start(
+                          {.socket_path = arguments.socket,
+                           .store = std::move(tiers),
+                           .engine = {.fill_memory_bytes = memory,
+                                      .fill_threads = arguments.fill_threads,
+                                      .allowed = arguments.allowed},
+                           .idle_timeout = forebay::milliseconds(arguments.idle_ms)}));
+  if (!arguments.flight.empty()) {
+    FB_ASSIGN_OR_RETURN(running.flight, StartFlight(arguments, running.node.get()));
+  }
+  return running;
 }
 
 int Fail(const Status& status) {
@@ -75,34 +102,35 @@ int Fail(const Status& status) {
   return static_cast<int>(forebay::cli::ExitCodeOf(status.code()));
 }
 
-int Serve(forebay::node::Node& node) {
-  running_node = &node;
-  if (told_to_stop) node.Stop();
-  Status status = node.Run();
+int Serve(Running& running) {
+  running_node = running.node.get();
+  if (told_to_stop) running.node->Stop();
+  Status status = running.node->Run();
   running_node = nullptr;
+  running.flight.reset();
   return status.ok() ? 0 : Fail(status);
 }
 
 // In the child: start, tell the waiting parent, then write to a log file of our own.
 int ServeDetached(const Arguments& arguments, int ready) {
   ::setsid();
-  auto node = Start(arguments);
+  auto running = Start(arguments);
   // The reader that waits for this command gets the code as it is.
-  char failed = static_cast<char>(node.status().code());
-  if (node.status().code() == forebay::StatusCode::kUnavailable) {
+  char failed = static_cast<char>(running.status().code());
+  if (running.status().code() == forebay::StatusCode::kUnavailable) {
     failed = 0;  // another node was faster: its socket serves as well
   }
-  if (failed != 0) Fail(node.status());
+  if (failed != 0) Fail(running.status());
   if (::write(ready, &failed, 1) != 1) return 1;
   ::close(ready);
-  if (!node.ok()) return failed;
+  if (!running.ok()) return failed;
   std::string log = arguments.socket + ".log";
   int fd = ::open(log.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
   if (fd >= 0) {
     ::dup2(fd, 1);
     ::dup2(fd, 2);
   }
-  return Serve(**node);
+  return Serve(*running);
 }
 
 int Daemonize(const Arguments& arguments) {
@@ -137,6 +165,8 @@ int main(int argc, char** argv) {
   app.add_option("--fill-threads", arguments.fill_threads, "0: one per core");
   app.add_option("--allow", arguments.allowed,
                  "read only what is below this place; may be given several times");
+  app.add_option("--flight", arguments.flight,
+                 "HOST:PORT where Arrow Flight clients are served; without it none are");
   app.add_flag("--daemon", arguments.daemon, "go to the background once ready");
   try {
     app.parse(argc, argv);
@@ -152,8 +182,8 @@ int main(int argc, char** argv) {
     LetGoOfStarter();
     return Daemonize(arguments);
   }
-  auto node = Start(arguments);
-  if (!node.ok()) return Fail(node.status());
+  auto running = Start(arguments);
+  if (!running.ok()) return Fail(running.status());
   spdlog::info("serving {} at {}", arguments.store, arguments.socket);
-  return Serve(**node);
+  return Serve(*running);
 }

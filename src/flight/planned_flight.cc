@@ -6,7 +6,7 @@
 
 #include "flight/row_bytes.h"
 #include "reader/chunk_table.h"
-#include "reader/mask.h"
+#include "reader/request/mask.h"
 
 namespace forebay::flight {
 namespace {

@@ -9,8 +9,8 @@
 
 #include "flight/batch_command.h"
 #include "flight/share_stream.h"
-#include "reader/column_choice.h"
 #include "reader/prefetch.h"
+#include "reader/request/column_choice.h"
 
 namespace forebay::flight {
 

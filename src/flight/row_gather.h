@@ -8,7 +8,7 @@
 
 #include "reader/batch_stream.h"
 #include "reader/chunk_table.h"
-#include "reader/column_choice.h"
+#include "reader/request/column_choice.h"
 
 namespace forebay::flight {
 

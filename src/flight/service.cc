@@ -174,7 +174,7 @@ Status Service::Server::Listen() {
   server.builder_hook = LimitReceivedMessages();
   arrow::Status status = Init(server);
   if (!status.ok()) {
-    return Status::Unavailable(
+    return Status::Invalid(
         fmt::format("Flight cannot listen at {}:{}: {}; is the port taken?",
                     options_.host, options_.port, status.message()));
   }

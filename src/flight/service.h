@@ -44,7 +44,7 @@ class Service {
     milliseconds timeout = std::chrono::minutes(10);  // of every wait for the node
   };
 
-  // Listening. kUnavailable when the port is taken.
+  // Listening. kInvalid when the address cannot be had.
   static Result<std::unique_ptr<Service>> Start(Options options);
   // Streams that have not ended after a moment are cancelled.
   ~Service();

@@ -80,10 +80,7 @@ Result<Tables::Lease> Tables::Take(const TableName& name) {
   if (!name.version) {
     // One that has its chunks mapped serves better than the one just opened.
     FB_ASSIGN_OR_RETURN(Table table, Reuse(key));
-    if (table != nullptr) {
-      GiveBack(key, std::move(opened));
-      return Lend(key, std::move(table));
-    }
+    if (table != nullptr) return Lend(key, std::move(table));
   }
   return Lend(key, std::move(opened));
 }
@@ -122,10 +119,28 @@ Tables::Lease Tables::Lend(const Key& key, Table table) {
 }
 
 void Tables::GiveBack(const Key& key, Table table) {
+  Table oldest;  // closed outside the lock
   std::lock_guard lock(mutex_);
-  if (stopping_ || idle_count_ >= options_.idle_max) return;
+  if (stopping_) return;
+  if (idle_count_ >= options_.idle_max) oldest = TakeOldest();
   shelves_[key].idle.emplace_back(std::move(table), Clock::Real().Now());
   ++idle_count_;
+}
+
+Tables::Table Tables::TakeOldest() {
+  Shelf* found = nullptr;
+  for (auto& [key, shelf] : shelves_) {
+    // The front of a shelf has been idle longest.
+    if (shelf.idle.empty()) continue;
+    if (found == nullptr || shelf.idle.front().second < found->idle.front().second) {
+      found = &shelf;
+    }
+  }
+  if (found == nullptr) return nullptr;
+  Table oldest = std::move(found->idle.front().first);
+  found->idle.erase(found->idle.begin());
+  --idle_count_;
+  return oldest;
 }
 
 std::vector<NamedDataset> Tables::Recent() const {

@@ -56,6 +56,7 @@ class Tables : public std::enable_shared_from_this<Tables> {
   Result<Table> Reuse(const Key& key);
   Lease Lend(const Key& key, Table table);
   void GiveBack(const Key& key, Table table);
+  Table TakeOldest();
   void KeepHouse();
   std::vector<Table> Expired(TimePoint now);
 

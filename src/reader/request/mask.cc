@@ -1,4 +1,4 @@
-#include "reader/mask.h"
+#include "reader/request/mask.h"
 
 #include <cstring>
 #include <memory>

@@ -1,4 +1,4 @@
-#include "reader/column_choice.h"
+#include "reader/request/column_choice.h"
 
 #include <algorithm>
 #include <numeric>
