@@ -13,9 +13,11 @@ from .batches import Batches
 from .column_shapes import Padded, Ragged, Strings
 from .dataset import Dataset, open
 from .errors import Cancelled, CorruptData, LeaseLost, NoRoom, SourceChanged, WarmupFailed
+from .file_tree import FileInfo, Files, files
 from .schema import Field, Schema
 
 __all__ = [
     "Batch", "Batches", "Cancelled", "CorruptData", "Coverage", "Dataset", "Field",
+    "FileInfo", "Files",
     "LeaseLost", "NoRoom", "Padded", "Ragged", "Schema", "SourceChanged", "Strings", "WarmupFailed",
-    "WarmupState", "__version__", "open"]
+    "WarmupState", "__version__", "files", "open"]

@@ -6,6 +6,7 @@
 #include "native/batch.h"
 #include "native/cursor.h"
 #include "native/errors.h"
+#include "native/files.h"
 #include "native/leases.h"
 #include "native/mixture.h"
 #include "native/pinned_pool.h"
@@ -52,6 +53,7 @@ NB_MODULE(_native, m) {
   forebay::python::BindPinnedPool(m);
   forebay::python::BindStream(m);
   forebay::python::BindTable(m);
+  forebay::python::BindFiles(m);
   forebay::python::BindCursor(m);
   forebay::python::BindMixture(m);
   forebay::python::BindLeases(m);

@@ -11,6 +11,7 @@
 
 #include "native/batch.h"
 #include "native/blocking.h"
+#include "native/open_arguments.h"
 #include "native/range_stream.h"
 #include "native/stream.h"
 
@@ -22,23 +23,9 @@ namespace {
 using Names = std::optional<std::vector<std::string>>;
 using Rows = nb::ndarray<const uint64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
-struct OpenArguments {
-  std::string uri;
-  std::string store;
-  std::string socket;
-  std::map<std::string, std::string> source;
-  int64_t timeout_ms = 0;
-};
-
 std::shared_ptr<Table> Open(const OpenArguments& arguments) {
-  reader::OpenOptions options;
-  options.node.store = arguments.store;
-  options.node.socket = arguments.socket;
-  options.node.interrupted = Interrupted;
-  options.source = arguments.source;
-  options.timeout = milliseconds(arguments.timeout_ms);
   auto remote = Blocking(&arguments, [&] {
-    return reader::RemoteTable::Open(arguments.uri, std::move(options));
+    return reader::RemoteTable::Open(arguments.uri, arguments.ToOptions());
   });
   return std::make_shared<Table>(std::move(remote));
 }

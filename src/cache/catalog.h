@@ -46,6 +46,10 @@ class Catalog {
   Result<std::shared_ptr<const Version>> Adopt(const std::string& uri,
                                                const source::Options& options,
                                                std::string manifest_bytes);
+  // The source of a place, shared by all that ask with the same options; kPermission for
+  // a place that may not be read.
+  Result<std::shared_ptr<source::Source>> SourceFor(const std::string& uri,
+                                                    const source::Options& options);
   // Bytes that came from all sources so far.
   uint64_t SourceBytes() const;
 
@@ -57,8 +61,6 @@ class Catalog {
   table::LayoutShelf Shelf();
   Status CheckAllowed(const std::string& uri) const;
   Status CheckAllowed(const std::string& uri, const source::Options& options) const;
-  Result<std::shared_ptr<source::Source>> SourceFor(const std::string& uri,
-                                                    const source::Options& options);
   std::shared_ptr<Slot> SlotFor(const Hash128& version, const source::Options& options);
   Result<std::shared_ptr<const Version>> Load(const storage::Chunk& chunk,
                                               const std::string& uri,

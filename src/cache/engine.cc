@@ -88,7 +88,13 @@ Engine::Engine(std::unique_ptr<storage::Store> store, const Options& options)
               .memory = &memory_,
               .read_pool = &read_pool_,
               .footers = &footers_,
-              .thread_count = FillThreads(options.fill_threads)}) {}
+              .thread_count = FillThreads(options.fill_threads)}),
+      files_({.store = store_.get(),
+              .read_pool = &read_pool_,
+              .memory_bytes_max = options.fill_memory_bytes / 2,
+              .open_source = [this](const std::string& uri, const source::Options& with) {
+                return catalog_.SourceFor(uri, with);
+              }}) {}
 
 Coverage Engine::Covered(const View& view) const {
   Coverage coverage;

@@ -8,28 +8,14 @@
 
 #include "base/thread_pool.h"
 #include "cache/catalog.h"
+#include "cache/files_engine.h"
 #include "cache/fill_queue.h"
 #include "cache/next_use.h"
+#include "cache/warmup_progress.h"
 #include "table/capped_memory_pool.h"
 #include "table/files/footer_cache.h"
 
 namespace forebay::cache {
-
-struct WarmupProgress {
-  uint64_t rows_done = 0;
-  uint64_t row_count = 0;
-  uint64_t chunks_done = 0;
-  uint64_t chunk_count = 0;
-  uint64_t bytes_stored = 0;
-  uint64_t bytes_fetched = 0;
-  std::vector<std::string> failures;  // "uri: why", each unit once
-};
-
-struct Coverage {
-  uint64_t chunk_count = 0;
-  uint64_t chunks_stored = 0;
-  uint64_t rows_stored = 0;
-};
 
 class Engine {
  public:
@@ -49,6 +35,7 @@ class Engine {
   storage::Store& store() { return *store_; }
   FillQueue& fills() { return fills_; }
   NextUse& next_use() { return *next_use_; }
+  FilesEngine& files() { return files_; }
   uint64_t memory_peak_bytes() const {
     return static_cast<uint64_t>(memory_.max_memory());
   }
@@ -68,6 +55,7 @@ class Engine {
   ThreadPool read_pool_;
   Catalog catalog_;
   FillQueue fills_;
+  FilesEngine files_;
 };
 
 }  // namespace forebay::cache

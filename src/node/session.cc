@@ -12,7 +12,6 @@
 #include "base/errno_status.h"
 #include "base/log.h"
 #include "base/mapping.h"
-#include "base/uri.h"
 
 namespace forebay::node {
 namespace {
@@ -65,6 +64,7 @@ Session::Session(uint64_t id, wire::Channel channel, Host* host)
 
 Session::~Session() {
   host_->engine().fills().Forget(id_);
+  host_->engine().files().Forget(id_);
   host_->engine().next_use().Forget(id_);
   for (const auto& [key, uses] : handed_) {
     for (size_t i = 0; i < uses.size(); ++i) host_->engine().store().DropReader(key);
@@ -113,18 +113,43 @@ Status Session::On(const wire::Hello& hello) {
   return Answer(host_->Greeting());
 }
 
+Result<std::string> Session::PinnedManifest(uint64_t bytes) const {
+  if (packet_.fds.size() != 1 || bytes > kManifestBytesMax) {
+    return Status::Invalid("a pinned version comes with its manifest");
+  }
+  FB_ASSIGN_OR_RETURN(auto mapping,
+                      Mapping::Map(packet_.fds[0].get(), bytes, Mapping::Mode::kShared));
+  return std::string(mapping->bytes());
+}
+
+Status Session::On(const wire::OpenFiles& open) {
+  cache::FilesCatalog& catalog = host_->engine().files().catalog();
+  std::shared_ptr<const cache::FilesVersion> version;
+  if (open.pinned_bytes > 0) {
+    FB_ASSIGN_OR_RETURN(std::string manifest, PinnedManifest(open.pinned_bytes));
+    FB_ASSIGN_OR_RETURN(version,
+                        catalog.Adopt(open.uri, open.options, std::move(manifest)));
+  } else {
+    FB_ASSIGN_OR_RETURN(
+        version, catalog.Open(open.uri, open.options, DeadlineOf(open.timeout_ms)));
+  }
+  wire::FilesOpened opened;
+  {
+    std::lock_guard lock(mutex_);
+    if (views_.size() >= kViewsMax) return Status::Full("too many datasets are open");
+    opened.view = static_cast<uint32_t>(views_.size());
+    views_.push_back({.files = version});
+  }
+  opened.manifest_bytes = version->manifest_chunk.size;
+  return Answer(opened, {version->manifest_chunk.fd->get()});
+}
+
 Status Session::On(const wire::Open& open) {
   std::shared_ptr<const cache::Version> version;
   if (open.pinned_bytes > 0) {
-    if (packet_.fds.size() != 1 || open.pinned_bytes > kManifestBytesMax) {
-      return Status::Invalid("a pinned version comes with its manifest");
-    }
-    FB_ASSIGN_OR_RETURN(
-        auto mapping,
-        Mapping::Map(packet_.fds[0].get(), open.pinned_bytes, Mapping::Mode::kShared));
-    FB_ASSIGN_OR_RETURN(version,
-                        host_->engine().catalog().Adopt(open.uri, open.options,
-                                                        std::string(mapping->bytes())));
+    FB_ASSIGN_OR_RETURN(std::string manifest, PinnedManifest(open.pinned_bytes));
+    FB_ASSIGN_OR_RETURN(version, host_->engine().catalog().Adopt(open.uri, open.options,
+                                                                 std::move(manifest)));
   } else {
     FB_ASSIGN_OR_RETURN(version,
                         host_->engine().catalog().Open(open.uri, open.options,
@@ -144,54 +169,39 @@ Status Session::On(const wire::View& view) {
   std::lock_guard lock(mutex_);
   if (view.dataset >= datasets_.size()) return Status::Invalid("no such dataset");
   if (views_.size() >= kViewsMax) return Status::Full("too many projections are open");
-  const auto& version = datasets_[view.dataset];
-  bool ascending = std::ranges::adjacent_find(view.columns, std::greater_equal<>()) ==
-                   view.columns.end();
-  if (!ascending || (!view.columns.empty() &&
-                     view.columns.back() >= version->manifest->schema().fields.size())) {
-    return Status::Invalid("no such columns");
-  }
-  views_.push_back({.view = {version, view.columns}});
+  OpenView open{.view = {datasets_[view.dataset], view.columns}};
+  FB_RETURN_NOT_OK(open.CheckColumns());
+  views_.push_back(std::move(open));
   return Answer(wire::Viewed{static_cast<uint32_t>(views_.size() - 1)});
 }
 
-Result<cache::View> Session::FindView(uint32_t id) const {
+Result<OpenView> Session::FindView(uint32_t id) const {
   std::lock_guard lock(mutex_);
   if (id >= views_.size()) return Status::Invalid("no such view");
-  return views_[id].view;
+  return views_[id];
 }
 
-Status Session::CheckRefs(const cache::View& view,
-                          const std::vector<model::ChunkRef>& refs) const {
-  if (refs.size() > wire::kRequestRefsMax) return Status::Invalid("too many chunks");
-  const model::Manifest& manifest = view.manifest();
-  for (const model::ChunkRef& ref : refs) {
-    if (ref.range >= manifest.ranges().size()) return Status::Invalid("no such range");
-    if (ref.group == model::kNarrowGroup) continue;
-    if (!std::ranges::binary_search(view.columns, ref.group) ||
-        !manifest.IsWide(manifest.ranges()[ref.range].unit, ref.group)) {
-      return Status::Invalid("no such column group");
-    }
-  }
-  return Status::OK();
+Result<cache::View> Session::FindTable(uint32_t id) const {
+  FB_ASSIGN_OR_RETURN(OpenView open, FindView(id));
+  if (open.files != nullptr) return Status::Invalid("files have no rows");
+  return std::move(open.view);
 }
 
 Status Session::On(const wire::GetChunks& get) {
-  FB_ASSIGN_OR_RETURN(cache::View view, FindView(get.view));
-  FB_RETURN_NOT_OK(CheckRefs(view, get.refs));
+  FB_ASSIGN_OR_RETURN(OpenView view, FindView(get.view));
+  FB_RETURN_NOT_OK(view.Check(get.refs));
   Deadline deadline = DeadlineOf(get.timeout_ms);
-  auto futures = host_->engine().fills().Request(view, get.refs, cache::Need::kNow, id_);
+  auto asked = view.Ask(host_->engine(), get.refs, cache::Need::kNow, id_);
   std::vector<Handover> ready;
-  for (size_t i = 0; i < futures.size(); ++i) {
-    bool waits =
-        futures[i].wait_for(std::chrono::seconds(0)) != std::future_status::ready;
+  for (const auto& [ref, future] : asked) {
+    bool waits = future.wait_for(std::chrono::seconds(0)) != std::future_status::ready;
     if (!ready.empty() && (waits || ready.size() == wire::kMessageFdsMax)) {
       FB_RETURN_NOT_OK(HandOver(get.view, ready));
       ready.clear();
     }
-    FB_ASSIGN_OR_RETURN(cache::Brought brought, Await(futures[i], deadline));
+    FB_ASSIGN_OR_RETURN(cache::Brought brought, Await(future, deadline));
     if (!waits) brought.times = {};
-    ready.push_back({get.refs[i], std::move(brought)});
+    ready.push_back({ref, std::move(brought)});
   }
   return HandOver(get.view, ready);
 }
@@ -230,15 +240,15 @@ Status Session::HandOver(uint32_t view_id, const std::vector<Handover>& chunks) 
 }
 
 Status Session::On(const wire::Want& want) {
-  FB_ASSIGN_OR_RETURN(cache::View view, FindView(want.view));
-  FB_RETURN_NOT_OK(CheckRefs(view, want.refs));
-  host_->engine().fills().Request(view, want.refs, cache::Need::kSoon, id_);
+  FB_ASSIGN_OR_RETURN(OpenView view, FindView(want.view));
+  FB_RETURN_NOT_OK(view.Check(want.refs));
+  view.Ask(host_->engine(), want.refs, cache::Need::kSoon, id_);
   return Status::OK();
 }
 
 Status Session::On(const wire::Release& release) {
-  FB_ASSIGN_OR_RETURN(cache::View view, FindView(release.view));
-  FB_RETURN_NOT_OK(CheckRefs(view, release.refs));
+  FB_ASSIGN_OR_RETURN(OpenView view, FindView(release.view));
+  FB_RETURN_NOT_OK(view.Check(release.refs));
   std::vector<Hash128> dropped;
   {
     std::lock_guard lock(mutex_);
@@ -259,9 +269,9 @@ Status Session::On(const wire::Release& release) {
 }
 
 Status Session::On(const wire::Hold& hold) {
-  FB_ASSIGN_OR_RETURN(cache::View view, FindView(hold.view));
+  FB_ASSIGN_OR_RETURN(OpenView view, FindView(hold.view));
   for (const wire::ChunkHandle& chunk : hold.chunks) {
-    FB_RETURN_NOT_OK(CheckRefs(view, {chunk.ref}));
+    FB_RETURN_NOT_OK(view.Check({chunk.ref}));
     Hash128 key = view.Key(chunk.ref);
     host_->engine().store().AddReader(key, chunk.size);
     std::lock_guard lock(mutex_);
@@ -271,7 +281,7 @@ Status Session::On(const wire::Hold& hold) {
 }
 
 Status Session::On(const wire::Progress& progress) {
-  FB_ASSIGN_OR_RETURN(cache::View view, FindView(progress.view));
+  FB_ASSIGN_OR_RETURN(cache::View view, FindTable(progress.view));
   host_->engine().next_use().Advance(id_, view, progress.position);
   std::lock_guard lock(mutex_);
   views_[progress.view].position = progress.position;
@@ -280,7 +290,7 @@ Status Session::On(const wire::Progress& progress) {
 }
 
 Status Session::On(const wire::Follow& follow) {
-  FB_ASSIGN_OR_RETURN(cache::View view, FindView(follow.view));
+  FB_ASSIGN_OR_RETURN(cache::View view, FindTable(follow.view));
   if (follow.mode > static_cast<uint8_t>(plan::OrderMode::kGlobal)) {
     return Status::Invalid("no such order");
   }
@@ -293,7 +303,7 @@ Status Session::On(const wire::Follow& follow) {
 }
 
 Status Session::On(const wire::Warmup& warmup) {
-  FB_ASSIGN_OR_RETURN(cache::View view, FindView(warmup.view));
+  FB_ASSIGN_OR_RETURN(OpenView view, FindView(warmup.view));
   TimePoint next_report = Clock::Real().Now();
   Status sent;
   auto report = [&](const cache::WarmupProgress& progress) {
@@ -304,7 +314,7 @@ Status Session::On(const wire::Warmup& warmup) {
     return sent.ok();
   };
   auto progress =
-      host_->engine().Warmup(view, id_, DeadlineOf(warmup.timeout_ms), report);
+      view.Warmup(host_->engine(), id_, DeadlineOf(warmup.timeout_ms), report);
   if (!sent.ok()) return sent;
   if (!progress.ok()) return progress.status();
   // A message holds so many names; the count stays exact.
@@ -320,8 +330,8 @@ Status Session::On(const wire::Warmup& warmup) {
 }
 
 Status Session::On(const wire::GetCoverage& get) {
-  FB_ASSIGN_OR_RETURN(cache::View view, FindView(get.view));
-  cache::Coverage coverage = host_->engine().Covered(view);
+  FB_ASSIGN_OR_RETURN(OpenView view, FindView(get.view));
+  cache::Coverage coverage = view.Covered(host_->engine());
   return Answer(wire::Coverage{.chunk_count = coverage.chunk_count,
                                .chunks_stored = coverage.chunks_stored,
                                .rows_stored = coverage.rows_stored});
@@ -365,13 +375,7 @@ void Session::FlushEvicted() {
 nlohmann::json Session::Describe() const {
   std::lock_guard lock(mutex_);
   auto views = nlohmann::json::array();
-  for (const OpenView& open : views_) {
-    views.push_back({{"uri", RedactUri(open.view.version->uri)},
-                     {"version", open.view.manifest().version().ToHex()},
-                     {"columns", open.view.columns.size()},
-                     {"position", open.position},
-                     {"positions", open.position_count}});
-  }
+  for (const OpenView& open : views_) views.push_back(open.Describe());
   return {{"pid", pid_},
           {"program", program_},
           {"chunks", handed_.size()},

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cache/engine.h"
+#include "node/open_view.h"
 #include "wire/channel.h"
 #include "wire/message.h"
 
@@ -42,17 +43,13 @@ class Session {
     uint32_t view;
     model::ChunkRef ref;
   };
-  struct OpenView {
-    cache::View view;
-    uint64_t position = 0;
-    uint64_t position_count = 0;
-  };
 
   Status Serve(wire::Packet packet);
   Status Answer(wire::Message message, const std::vector<int>& fds = {});
 
   Status On(const wire::Hello& hello);
   Status On(const wire::Open& open);
+  Status On(const wire::OpenFiles& open);
   Status On(const wire::View& view);
   Status On(const wire::GetChunks& get);
   Status On(const wire::Want& want);
@@ -68,9 +65,10 @@ class Session {
     return Status::Invalid("this message is not for a node");
   }
 
-  Result<cache::View> FindView(uint32_t id) const;
-  Status CheckRefs(const cache::View& view,
-                   const std::vector<model::ChunkRef>& refs) const;
+  Result<OpenView> FindView(uint32_t id) const;
+  Result<cache::View> FindTable(uint32_t id) const;
+  // The manifest that came with the message being served.
+  Result<std::string> PinnedManifest(uint64_t bytes) const;
   // A chunk on its way to the reader, and whether it waited for it.
   struct Handover {
     model::ChunkRef ref;

@@ -121,8 +121,22 @@ TEST(S3List, RefusesAListThatCannotBeTrusted) {
 
 TEST(S3List, SortsAndEncodesItsQuery) {
   EXPECT_EQ(
-      S3ListQuery("a b/", "t+/="),
+      S3ListQuery({.prefix = "a b/", .continuation = "t+/="}),
       "continuation-token=t%2B%2F%3D&encoding-type=url&list-type=2&prefix=a%20b%2F");
+  EXPECT_EQ(
+      S3ListQuery({.prefix = "a/", .delimiter = "/", .start_after = "a/x/"}),
+      "delimiter=%2F&encoding-type=url&list-type=2&prefix=a%2F&start-after=a%2Fx%2F");
+}
+
+TEST(S3List, ReadsFoldersAndTimes) {
+  Result<S3Page> page = ParseS3Page(
+      "<ListBucketResult><EncodingType>url</EncodingType><Contents><Key>a</Key>"
+      "<Size>1</Size><LastModified>1970-01-02T00:00:01.500Z</LastModified></Contents>"
+      "<CommonPrefixes><Prefix>b%20c/</Prefix></CommonPrefixes></ListBucketResult>");
+  ASSERT_TRUE(page.ok()) << page.status();
+  EXPECT_EQ(page->prefixes, std::vector<std::string>{"b c/"});
+  EXPECT_EQ(page->entries[0].mtime_ns, 86'401'500'000'000);
+  EXPECT_EQ(ParseS3Time("soon"), 0);
 }
 
 TEST(WebHdfs, ReadsStatusesAndErrors) {

@@ -1,5 +1,6 @@
 #include "source/memory_source.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "source/identity.h"
@@ -54,6 +55,34 @@ Result<std::vector<model::Object>> MemorySource::List(const std::string& uri,
   }
   if (objects.empty()) return Status::NotFound("nothing is at or below " + uri);
   return objects;
+}
+
+Result<Page> MemorySource::ListPage(const PageRequest& request, Deadline deadline) {
+  if (deadline.passed()) return DeadlineStatus("listing " + request.folder);
+  ++stats().requests;
+  std::lock_guard lock(mutex_);
+  Page page;
+  // `next` is what the next page comes after.
+  std::string after = std::max(request.start_after, request.next);
+  for (auto it = entries_.lower_bound(std::max(request.folder, after));
+       it != entries_.end() && it->first.starts_with(request.folder); ++it) {
+    const auto& [key, entry] = *it;
+    size_t slash = request.one_level ? key.find('/', request.folder.size()) : key.npos;
+    std::string folder = slash == key.npos ? "" : key.substr(0, slash + 1);
+    bool known = !page.folders.empty() && page.folders.back() == folder;
+    if (key <= after || (!folder.empty() && (known || after.starts_with(folder)))) {
+      continue;
+    }
+    if (page.objects.size() + page.folders.size() == page_items_) return page;
+    page.next = key;
+    if (folder.empty()) {
+      page.objects.push_back(MakeObject(key, *entry.bytes, entry.etag));
+    } else {
+      page.folders.push_back(folder);
+    }
+  }
+  page.next.clear();
+  return page;
 }
 
 Result<MemorySource::Entry> MemorySource::Find(const std::string& uri) {

@@ -20,9 +20,13 @@ class MemorySource : public Source {
   void Remove(const std::string& uri);
   // From now on every call about `uri` is kPermission.
   void Forbid(const std::string& uri);
+  // From now on it lists in pages, of so many objects and folders.
+  void ListInPages(size_t page_items) { page_items_ = page_items; }
 
   Result<std::vector<model::Object>> List(const std::string& uri,
                                           Deadline deadline) override;
+  bool pages() const override { return page_items_ > 0; }
+  Result<Page> ListPage(const PageRequest& request, Deadline deadline) override;
   Result<model::Object> Stat(const std::string& uri, Deadline deadline) override;
   Status Read(const model::Object& object, int64_t offset, std::span<std::byte> into,
               Deadline deadline) override;
@@ -38,6 +42,7 @@ class MemorySource : public Source {
   std::mutex mutex_;
   std::map<std::string, Entry> entries_;
   uint64_t put_count_ = 0;
+  size_t page_items_ = 0;
 };
 
 }  // namespace forebay::source

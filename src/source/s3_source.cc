@@ -1,12 +1,12 @@
 #include "source/s3_source.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "http/percent.h"
 #include "source/http_status.h"
 #include "source/identity.h"
-#include "source/s3_list.h"
 #include "source/xml.h"
 
 namespace forebay::source {
@@ -160,27 +160,44 @@ Result<model::Object> S3Source::Stat(const std::string& uri, Deadline deadline) 
   return model::Object{canonical, MakeIdentity(*size, std::move(etag))};
 }
 
-Status S3Source::ListPage(const Place& place, std::string* continuation,
-                          Deadline deadline, std::vector<model::Object>* objects) {
+Result<Page> S3Source::FetchPage(const Place& place, const S3ListRequest& list,
+                                 Deadline deadline) {
   auto prepare = [&](const Part&) {
     http::Request request;
-    request.url = Url(place.bucket, "") + "?" + S3ListQuery(place.key, *continuation);
+    request.url = Url(place.bucket, "") + "?" + S3ListQuery(list);
     return Sign(std::move(request), place.bucket, deadline);
   };
   auto explain = [&](const http::Response& response, std::string_view body) {
     return Explain(place, response, body);
   };
   FB_ASSIGN_OR_RETURN(Document document, transfer_.Fetch({prepare, explain}, deadline));
-  Result<S3Page> page = ParseS3Page(document.body);
-  if (!page.ok()) return page.status().WithContext("list " + place.ToUri(place.key));
-  for (S3Entry& entry : page->entries) {
+  Result<S3Page> listed = ParseS3Page(document.body);
+  if (!listed.ok()) return listed.status().WithContext("list " + place.ToUri(place.key));
+  Page page;
+  for (S3Entry& entry : listed->entries) {
     if (entry.size == 0 && entry.key.ends_with('/')) continue;
     std::string uri = place.ToUri(entry.key);
     if (entry.etag.empty()) return NoEtag(uri);
-    objects->push_back({std::move(uri), MakeIdentity(entry.size, std::move(entry.etag))});
+    page.objects.push_back(
+        {std::move(uri), MakeIdentity(entry.size, std::move(entry.etag))});
+    page.objects.back().identity.mtime_ns = entry.mtime_ns;
   }
-  *continuation = std::move(page->next);
-  return Status::OK();
+  for (const std::string& prefix : listed->prefixes) {
+    page.folders.push_back(place.ToUri(prefix));
+  }
+  page.next = std::move(listed->next);
+  return page;
+}
+
+Result<Page> S3Source::ListPage(const PageRequest& request, Deadline deadline) {
+  FB_ASSIGN_OR_RETURN(Place place, PlaceOf(request.folder));
+  S3ListRequest list{.prefix = place.key, .continuation = request.next};
+  if (request.one_level) list.delimiter = "/";
+  if (!request.start_after.empty()) {
+    FB_ASSIGN_OR_RETURN(Place after, PlaceOf(request.start_after));
+    list.start_after = after.key;
+  }
+  return FetchPage(place, list, deadline);
 }
 
 Result<std::vector<model::Object>> S3Source::List(const std::string& uri,
@@ -196,10 +213,12 @@ Result<std::vector<model::Object>> S3Source::List(const std::string& uri,
     }
     place.key += '/';
   }
-  std::string continuation;
+  S3ListRequest list{.prefix = place.key};
   do {
-    FB_RETURN_NOT_OK(ListPage(place, &continuation, deadline, &objects));
-  } while (!continuation.empty());
+    FB_ASSIGN_OR_RETURN(Page page, FetchPage(place, list, deadline));
+    std::ranges::move(page.objects, std::back_inserter(objects));
+    list.continuation = std::move(page.next);
+  } while (!list.continuation.empty());
   if (objects.empty()) return Status::NotFound("no object is at or below " + uri);
   std::ranges::sort(objects, {}, &model::Object::uri);
   return objects;

@@ -12,6 +12,7 @@
 #include "source/http_options.h"
 #include "source/http_transfer.h"
 #include "source/s3_credentials.h"
+#include "source/s3_list.h"
 #include "source/s3_options.h"
 #include "source/source.h"
 
@@ -30,6 +31,9 @@ class S3Source : public Source {
   Status Read(const model::Object& object, int64_t offset, std::span<std::byte> into,
               Deadline deadline) override;
 
+  bool pages() const override { return true; }
+  Result<Page> ListPage(const PageRequest& request, Deadline deadline) override;
+
   std::string origin() const override { return options_.endpoint; }
   int parallelism() const override { return 16; }
 
@@ -46,8 +50,8 @@ class S3Source : public Source {
   std::string RegionOf(const std::string& bucket) const;
   Result<http::Request> Sign(http::Request request, const std::string& bucket,
                              Deadline deadline);
-  Status ListPage(const Place& place, std::string* continuation, Deadline deadline,
-                  std::vector<model::Object>* objects);
+  Result<Page> FetchPage(const Place& place, const S3ListRequest& list,
+                         Deadline deadline);
   // Why the server refused. Learns the bucket's region and drops expired keys, and then
   // says kUnavailable: the next attempt has what was missing.
   Status Explain(const Place& place, const http::Response& response,

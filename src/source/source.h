@@ -27,6 +27,19 @@ struct Stats {
   std::atomic<uint64_t> retries{0};
 };
 
+// A part of what is below a folder.
+struct PageRequest {
+  std::string folder{};    // a URI that ends with '/'
+  bool one_level = false;  // objects right in it, and its folders, instead of all below
+  std::string start_after{};  // a URI; only what comes after it
+  std::string next{};         // of the page before, with all else the same
+};
+struct Page {
+  std::vector<model::Object> objects;  // ascending by uri
+  std::vector<std::string> folders;    // URIs that end with '/'; only of one level
+  std::string next;                    // empty: the last page
+};
+
 class Source {
  public:
   virtual ~Source() = default;
@@ -43,6 +56,12 @@ class Source {
   // is no longer the one of `object.identity`: kChanged, and `into` must not be used.
   virtual Status Read(const model::Object& object, int64_t offset,
                       std::span<std::byte> into, Deadline deadline) = 0;
+
+  // Lists in pages, many of which may be asked for at once: only where `pages` says so.
+  virtual bool pages() const { return false; }
+  virtual Result<Page> ListPage(const PageRequest&, Deadline) {
+    return Status::Unsupported("this source does not list in pages");
+  }
 
   // Tells apart places that use the same URIs: the S3 endpoint. Empty for the usual one.
   virtual std::string origin() const { return {}; }

@@ -138,6 +138,10 @@ void Members(auto& v, auto& m, Progress*) {
 void Members(auto& v, auto& m, Follow*) {
   Walk(v, m.view, m.mode, m.seed, m.epoch, m.window_ranges, m.position);
 }
+void Members(auto& v, auto& m, OpenFiles*) {
+  Walk(v, m.uri, m.options, m.timeout_ms, m.pinned_bytes);
+}
+void Members(auto& v, auto& m, FilesOpened*) { Walk(v, m.view, m.manifest_bytes); }
 void Members(auto& v, auto& m, Warmup*) { Walk(v, m.view, m.timeout_ms); }
 void Members(auto& v, auto& m, WarmupState*) {
   Walk(v, m.rows_done, m.row_count, m.chunks_done, m.chunk_count, m.bytes_stored,

@@ -16,7 +16,7 @@
 
 namespace forebay::wire {
 
-constexpr uint32_t kProtocolVersion = 2;
+constexpr uint32_t kProtocolVersion = 3;
 // Chunks asked for in one request; keeps a request inside one message.
 constexpr size_t kRequestRefsMax = 4096;
 
@@ -141,10 +141,25 @@ struct Text {
   uint64_t size = 0;
 };
 
+// Opens a tree of files (docs/formats/files-manifest.md), pinned or not as Open does. What
+// is opened is a view: GetChunks, Want, Release, Hold, Warmup and GetCoverage take it, with
+// refs (file, extent) and (pack, 0xFFFFFFFE). Answer: FilesOpened, with the manifest's
+// descriptor attached.
+struct OpenFiles {
+  std::string uri;
+  std::map<std::string, std::string> options;
+  uint64_t timeout_ms = 0;
+  uint64_t pinned_bytes = 0;
+};
+struct FilesOpened {
+  uint32_t view = 0;
+  uint64_t manifest_bytes = 0;
+};
+
 using Message =
     std::variant<Hello, Welcome, Failure, Open, Opened, View, Viewed, GetChunks, Chunks,
                  Want, Release, Hold, Evicted, Progress, Warmup, WarmupState, GetCoverage,
-                 Coverage, GetStatus, Text, Follow>;
+                 Coverage, GetStatus, Text, Follow, OpenFiles, FilesOpened>;
 
 struct Envelope {
   uint64_t request = 0;

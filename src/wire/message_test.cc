@@ -50,6 +50,11 @@ std::vector<Message> OneOfEach() {
              .epoch = 3,
              .window_ranges = 4,
              .position = 1ULL << 43},
+      OpenFiles{.uri = "s3://b/images",
+                .options = {{"s3.region", "r"}},
+                .timeout_ms = 55,
+                .pinned_bytes = 1ULL << 34},
+      FilesOpened{.view = 15, .manifest_bytes = 1ULL << 35},
   };
 }
 
@@ -99,7 +104,7 @@ TEST(Message, HasTheDocumentedBytes) {
   std::string hello = Encode({0x0807060504030201, Hello{.pid = 2, .program = "ab"}});
   EXPECT_EQ(hello, std::string("\x00\x00"
                                "\x01\x02\x03\x04\x05\x06\x07\x08"
-                               "\x02\x00\x00\x00"
+                               "\x03\x00\x00\x00"
                                "\x02\x00\x00\x00"
                                "\x02\x00\x00\x00"
                                "ab",

@@ -1,0 +1,101 @@
+#include "cache/file_fill.h"
+
+#include <unistd.h>
+
+#include <vector>
+
+#include "base/size.h"
+#include "source/range_reader.h"
+
+namespace forebay::cache {
+namespace {
+
+using model::ChunkRef;
+
+std::unique_ptr<std::byte[]> Buffer(uint64_t size) {
+  return std::make_unique_for_overwrite<std::byte[]>(size);
+}
+
+Status ReadPart(const FilesVersion& version, ChunkRef ref, std::span<std::byte> into,
+                const FileFillContext& context) {
+  auto offset = static_cast<int64_t>(model::FilesManifest::ExtentOffset(ref));
+  model::Object object = version.manifest->object(ref.range);
+  source::Range range{offset, into};
+  return source::ReadRanges(*version.source, object, {&range, 1}, *context.ranges,
+                            context.deadline);
+}
+
+// A file that was read by itself before does not have to be asked for again.
+bool ReadStored(const FilesVersion& version, uint32_t file, std::span<std::byte> into,
+                const FileFillContext& context) {
+  Hash128 key = version.Key({file, 0});
+  if (!context.store->Contains(key)) return false;
+  auto chunk = context.store->Get(key);
+  if (!chunk.ok() || chunk->size != into.size()) return false;
+  ssize_t got = ::pread(chunk->fd->get(), into.data(), into.size(), 0);
+  return got == static_cast<ssize_t>(into.size());
+}
+
+Status ReadPack(const FilesVersion& version, ChunkRef ref, std::span<std::byte> into,
+                const FileFillContext& context) {
+  const model::FilesManifest& manifest = *version.manifest;
+  std::span<const uint32_t> members = manifest.members(manifest.packs()[ref.range]);
+  return ParallelFor(*context.objects, members.size(), [&](size_t i) -> Status {
+    const model::FileRecord& file = manifest.files()[members[i]];
+    auto size = static_cast<uint64_t>(file.size);
+    if (file.pack_offset > into.size() || size > into.size() - file.pack_offset) {
+      return Status::Corrupt("the files manifest has a file outside its pack");
+    }
+    auto place = into.subspan(file.pack_offset, size);
+    if (ReadStored(version, members[i], place, context)) return Status::OK();
+    return version.source->Read(manifest.object(members[i]), 0, place, context.deadline);
+  });
+}
+
+// What the pack holds now was kept by itself until now.
+void RemoveStored(const FilesVersion& version, ChunkRef ref, storage::Store& store) {
+  for (uint32_t file : version.manifest->members(version.manifest->packs()[ref.range])) {
+    Hash128 key = version.Key({file, 0});
+    if (store.Contains(key)) (void)store.Remove(key);  // else it is evicted some day
+  }
+}
+
+}  // namespace
+
+MemoryGate::Pass::Pass(MemoryGate* gate, uint64_t bytes)
+    : gate_(gate), bytes_(std::min(bytes, gate->bytes_max_)) {
+  std::unique_lock lock(gate_->mutex_);
+  gate_->freed_.wait(lock, [&] { return gate_->used_ + bytes_ <= gate_->bytes_max_; });
+  gate_->used_ += bytes_;
+}
+
+MemoryGate::Pass::~Pass() {
+  {
+    std::lock_guard lock(gate_->mutex_);
+    gate_->used_ -= bytes_;
+  }
+  gate_->freed_.notify_all();
+}
+
+Result<FileFilled> FillFileChunk(const FilesVersion& version, ChunkRef ref,
+                                 const FileFillContext& context) {
+  uint64_t size = version.manifest->ChunkBytes(ref);
+  bool is_pack = ref.group == model::kPackGroup;
+  MemoryGate::Pass pass(context.memory, size);
+  auto started = std::chrono::steady_clock::now();
+  auto buffer = Buffer(size);
+  std::span<std::byte> bytes(buffer.get(), size);
+  FB_RETURN_NOT_OK(is_pack ? ReadPack(version, ref, bytes, context)
+                           : ReadPart(version, ref, bytes, context));
+  auto read = std::chrono::steady_clock::now();
+  FB_ASSIGN_OR_RETURN(auto writer, context.store->Create(version.Key(ref),
+                                                         model::ChunkKind::kFile, size));
+  FB_RETURN_NOT_OK(writer->Append(bytes.data(), bytes.size()));
+  FB_ASSIGN_OR_RETURN(storage::Chunk chunk, writer->Commit());
+  if (is_pack) RemoveStored(version, ref, *context.store);
+  auto stored = std::chrono::steady_clock::now();
+  return FileFilled{std::move(chunk),
+                    {.source = read - started, .decode = stored - read}};
+}
+
+}  // namespace forebay::cache

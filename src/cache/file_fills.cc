@@ -1,0 +1,216 @@
+#include "cache/file_fills.h"
+
+#include <algorithm>
+
+#include "base/log.h"
+
+namespace forebay::cache {
+
+struct FileFills::Job {
+  Version version;
+  model::ChunkRef ref;
+  Hash128 key;
+  Rank rank{static_cast<int>(Need::kSomeday), 0};
+  bool started = false;
+  std::set<ClientId> clients;
+  std::promise<Result<Brought>> promise;
+  ChunkFuture future = promise.get_future().share();
+
+  bool is_pack() const { return ref.group == model::kPackGroup; }
+};
+
+namespace {
+
+// Once this share of a pack was read file by file, the rest is read too.
+constexpr uint64_t kPackShare = 4;
+// Of packs that are read file by file; forgetting one only costs requests.
+constexpr size_t kSinglesMax = 100'000;
+constexpr ClientId kNobody = 0;
+
+ChunkFuture Ready(storage::Chunk chunk) {
+  std::promise<Result<Brought>> promise;
+  promise.set_value(Brought{std::move(chunk)});
+  return promise.get_future().share();
+}
+
+}  // namespace
+
+FileFills::FileFills(Options options)
+    : options_(options),
+      memory_(options.memory_bytes_max),
+      objects_(options.object_threads) {
+  for (size_t i = 0; i < std::max<size_t>(options.thread_count, 1); ++i) {
+    threads_.emplace_back([this] { Work(); });
+  }
+}
+
+FileFills::~FileFills() {
+  {
+    std::lock_guard lock(mutex_);
+    stopping_ = true;
+    for (auto& [rank, job] : queue_) {
+      job->promise.set_value(Status::Cancelled("the node is stopping"));
+      jobs_.erase(job->key);
+    }
+    queue_.clear();
+  }
+  wake_.notify_all();
+  for (std::thread& thread : threads_) thread.join();
+}
+
+std::vector<FileFills::Asked> FileFills::Request(const Version& version,
+                                                 const std::vector<model::ChunkRef>& refs,
+                                                 Need need, ClientId client) {
+  std::vector<Asked> asked;
+  asked.reserve(refs.size());
+  for (const model::ChunkRef& ref : refs) {
+    asked.push_back(Ask(version, ref, need, client));
+  }
+  wake_.notify_all();
+  return asked;
+}
+
+FileFills::Asked FileFills::Ask(const Version& version, model::ChunkRef ref, Need need,
+                                ClientId client) {
+  if (ref.group != model::kPackGroup) {
+    uint32_t pack = version->manifest->files()[ref.range].pack;
+    model::ChunkRef shared{pack, model::kPackGroup};
+    if (pack != model::kNoPack && version->manifest->Contains(shared)) {
+      auto stored = options_.store->Get(version->Key(shared));
+      if (stored.ok()) return {shared, Ready(*std::move(stored))};
+      // Who will need a small file will need its neighbours.
+      if (need != Need::kNow) return Ask(version, shared, need, client);
+    }
+  }
+  auto stored = options_.store->Get(version->Key(ref));
+  if (stored.ok()) return {ref, Ready(*std::move(stored))};
+  return {ref, Join(version, ref, need, client)};
+}
+
+ChunkFuture FileFills::Join(const Version& version, model::ChunkRef ref, Need need,
+                            ClientId client) {
+  Hash128 key = version->Key(ref);
+  std::lock_guard lock(mutex_);
+  auto& job = jobs_[key];
+  if (job == nullptr) {
+    // It may have come between the look into the store and the lock.
+    if (options_.store->Contains(key)) {
+      if (auto stored = options_.store->Get(key); stored.ok()) {
+        jobs_.erase(key);
+        return Ready(*std::move(stored));
+      }
+    }
+    job = std::make_shared<Job>();
+    job->version = version;
+    job->ref = ref;
+    job->key = key;
+    job->rank = {static_cast<int>(need), next_age_++};
+    queue_[job->rank] = job;
+    ++counters_.queued;
+  }
+  Raise(*job, need, client);
+  return job->future;
+}
+
+void FileFills::Raise(Job& job, Need need, ClientId client) {
+  job.clients.insert(client);
+  if (job.started || static_cast<int>(need) >= job.rank.first) return;
+  auto node = queue_.extract(job.rank);
+  job.rank.first = static_cast<int>(need);
+  node.key() = job.rank;
+  queue_.insert(std::move(node));
+}
+
+void FileFills::Forget(ClientId client) {
+  std::lock_guard lock(mutex_);
+  for (auto it = queue_.begin(); it != queue_.end();) {
+    auto job = it->second;
+    bool unwanted = job->clients.erase(client) > 0 && job->clients.empty();
+    if (!unwanted) {
+      ++it;
+      continue;
+    }
+    it = queue_.erase(it);
+    --counters_.queued;
+    job->promise.set_value(Status::Cancelled("nobody waits for this fill any more"));
+    jobs_.erase(job->key);
+  }
+}
+
+FillQueue::Counters FileFills::counters() const {
+  std::lock_guard lock(mutex_);
+  return counters_;
+}
+
+// The first job that may run now: packs take turns, so that single files get through.
+std::shared_ptr<FileFills::Job> FileFills::Next() {
+  for (auto& [rank, job] : queue_) {
+    if (!job->is_pack() || packs_running_ < options_.packs_max) return job;
+  }
+  return nullptr;
+}
+
+void FileFills::Work() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    std::shared_ptr<Job> job;
+    wake_.wait(lock, [&] { return stopping_ || (job = Next()) != nullptr; });
+    if (stopping_) return;
+    queue_.erase(job->rank);
+    job->started = true;
+    --counters_.queued;
+    ++counters_.running;
+    packs_running_ += job->is_pack() ? 1 : 0;
+    Run(*job, lock);
+    packs_running_ -= job->is_pack() ? 1 : 0;
+    --counters_.running;
+    wake_.notify_all();
+  }
+}
+
+void FileFills::Run(Job& job, std::unique_lock<std::mutex>& lock) {
+  FileFillContext context{.store = options_.store,
+                          .ranges = options_.read_pool,
+                          .objects = &objects_,
+                          .memory = &memory_,
+                          .deadline = Deadline::After(options_.fill_timeout)};
+  lock.unlock();
+  auto filled = FillFileChunk(*job.version, job.ref, context);
+  lock.lock();
+  jobs_.erase(job.key);
+  if (!filled.ok()) {
+    ++counters_.failed_fills;
+    spdlog::debug("a fill of files failed: {}", filled.status().ToString());
+    job.promise.set_value(filled.status());
+    return;
+  }
+  ++counters_.fills;
+  ++counters_.chunks;
+  job.promise.set_value(Brought{std::move(filled->chunk), filled->times});
+  NoteSingle(job);
+}
+
+void FileFills::NoteSingle(const Job& job) {
+  if (job.is_pack() || stopping_) return;
+  const model::FilesManifest& manifest = *job.version->manifest;
+  uint32_t pack = manifest.files()[job.ref.range].pack;
+  model::ChunkRef shared{pack, model::kPackGroup};
+  if (pack == model::kNoPack || !manifest.Contains(shared)) return;
+  Hash128 key = job.version->Key(shared);
+  if (single_bytes_.size() >= kSinglesMax) single_bytes_.clear();
+  uint64_t& bytes = single_bytes_[key];
+  bytes += manifest.ChunkBytes(job.ref);
+  if (bytes < manifest.ChunkBytes(shared) / kPackShare || jobs_.contains(key)) return;
+  single_bytes_.erase(key);
+  auto follow = std::make_shared<Job>();
+  follow->version = job.version;
+  follow->ref = shared;
+  follow->key = key;
+  follow->rank = {static_cast<int>(Need::kSoon), next_age_++};
+  follow->clients.insert(kNobody);
+  jobs_[key] = follow;
+  queue_[follow->rank] = follow;
+  ++counters_.queued;
+}
+
+}  // namespace forebay::cache

@@ -1,0 +1,80 @@
+// Fills of files waiting to run, in order of need, each chunk at most once at a time.
+// Thread-safe.
+//
+// A small file that a reader waits for comes by itself; its pack is filled by warm-ups,
+// or when so much of it was asked for that the rest is worth having.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <thread>
+#include <unordered_map>
+#include <vector>
+
+#include "cache/file_fill.h"
+#include "cache/fill_queue.h"
+
+namespace forebay::cache {
+
+class FileFills {
+ public:
+  struct Options {
+    storage::Store* store = nullptr;
+    ThreadPool* read_pool = nullptr;
+    size_t thread_count = 32;     // fills at once
+    size_t object_threads = 192;  // small objects read at once
+    size_t packs_max = 6;         // packs filled at once
+    uint64_t memory_bytes_max = uint64_t{512} << 20;
+    milliseconds fill_timeout = std::chrono::minutes(15);
+  };
+  using Version = std::shared_ptr<const FilesVersion>;
+  // What will be handed over, which is a pack where a file of it was asked for and the
+  // pack is there.
+  struct Asked {
+    model::ChunkRef ref;
+    ChunkFuture future;
+  };
+
+  explicit FileFills(Options options);
+  ~FileFills();  // running fills end, queued ones are cancelled
+
+  std::vector<Asked> Request(const Version& version,
+                             const std::vector<model::ChunkRef>& refs, Need need,
+                             ClientId client);
+  // Drops queued fills that nobody else asked for.
+  void Forget(ClientId client);
+  FillQueue::Counters counters() const;
+
+ private:
+  struct Job;
+  using Rank = std::pair<int, uint64_t>;  // need, then age
+
+  Asked Ask(const Version& version, model::ChunkRef ref, Need need, ClientId client);
+  ChunkFuture Join(const Version& version, model::ChunkRef ref, Need need,
+                   ClientId client);
+  void Raise(Job& job, Need need, ClientId client);
+  void NoteSingle(const Job& job);
+  std::shared_ptr<Job> Next();
+  void Work();
+  void Run(Job& job, std::unique_lock<std::mutex>& lock);
+
+  Options options_;
+  MemoryGate memory_;
+  ThreadPool objects_;
+  mutable std::mutex mutex_;
+  std::condition_variable wake_;
+  bool stopping_ = false;
+  uint64_t next_age_ = 0;
+  size_t packs_running_ = 0;
+  std::unordered_map<Hash128, std::shared_ptr<Job>> jobs_;  // queued and running
+  std::map<Rank, std::shared_ptr<Job>> queue_;
+  std::unordered_map<Hash128, uint64_t> single_bytes_;  // by pack
+  FillQueue::Counters counters_;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace forebay::cache

@@ -1,0 +1,83 @@
+#include "cache/files_catalog.h"
+
+#include "base/mapping.h"
+
+namespace forebay::cache {
+namespace {
+
+constexpr size_t kIdleListingsMax = 64;
+
+}  // namespace
+
+struct FilesCatalog::Listing {
+  std::mutex mutex;
+  std::unique_ptr<files::Lister> lister;  // of a listing that was not finished
+};
+
+FilesCatalog::FilesCatalog(storage::Store* store, OpenSource open_source)
+    : store_(store), open_source_(std::move(open_source)) {}
+
+Result<std::shared_ptr<const FilesVersion>> FilesCatalog::Open(
+    const std::string& uri, const source::Options& options, Deadline deadline) {
+  FB_ASSIGN_OR_RETURN(auto source, open_source_(uri, options));
+  auto listing = ListingOf({uri, options});
+  std::lock_guard lock(listing->mutex);
+  if (listing->lister == nullptr) {
+    listing->lister = std::make_unique<files::Lister>(source, uri);
+  }
+  Status listed = listing->lister->Run(deadline);
+  bool resumes = listed.code() == StatusCode::kDeadline || IsRetryable(listed);
+  if (!listed.ok() && resumes) return listed;
+  auto lister = std::move(listing->lister);
+  FB_RETURN_NOT_OK(listed);
+  return Load(uri, lister->BuildManifest(), std::move(source));
+}
+
+Result<std::shared_ptr<const FilesVersion>> FilesCatalog::Adopt(
+    const std::string& uri, const source::Options& options, std::string manifest_bytes) {
+  FB_ASSIGN_OR_RETURN(auto source, open_source_(uri, options));
+  auto bytes = std::make_shared<const std::string>(std::move(manifest_bytes));
+  FB_ASSIGN_OR_RETURN(auto manifest, model::FilesManifest::View(*bytes, bytes));
+  // A manifest names objects below its root: that must be a place that may be read.
+  FB_RETURN_NOT_OK(open_source_(std::string(manifest->root()) + "/", options).status());
+  return Load(uri, *bytes, std::move(source));
+}
+
+std::shared_ptr<FilesCatalog::Listing> FilesCatalog::ListingOf(const Key& key) {
+  std::lock_guard lock(mutex_);
+  if (listings_.size() >= kIdleListingsMax) {
+    std::erase_if(listings_,
+                  [](const auto& entry) { return entry.second.use_count() == 1; });
+  }
+  auto& listing = listings_[key];
+  if (listing == nullptr) listing = std::make_shared<Listing>();
+  return listing;
+}
+
+Result<std::shared_ptr<const FilesVersion>> FilesCatalog::Load(
+    const std::string& uri, const std::string& bytes,
+    std::shared_ptr<source::Source> source) {
+  FB_ASSIGN_OR_RETURN(
+      auto plain, model::FilesManifest::View(
+                      bytes, std::shared_ptr<const void>(&bytes, [](const void*) {})));
+  Hash128 key = model::FilesManifestKey(plain->version());
+  auto version = std::make_shared<FilesVersion>();
+  auto stored = store_->Get(key);
+  if (!stored.ok() || stored->size != bytes.size()) {
+    FB_ASSIGN_OR_RETURN(auto writer,
+                        store_->Create(key, model::ChunkKind::kManifest, bytes.size()));
+    FB_RETURN_NOT_OK(writer->Append(bytes.data(), bytes.size()));
+    stored = writer->Commit();
+  }
+  if (!stored.ok()) return stored.status();
+  FB_ASSIGN_OR_RETURN(auto mapping, Mapping::Map(stored->fd->get(), stored->size,
+                                                 Mapping::Mode::kShared));
+  FB_ASSIGN_OR_RETURN(version->manifest,
+                      model::FilesManifest::View(mapping->bytes(), mapping));
+  version->uri = uri;
+  version->source = std::move(source);
+  version->manifest_chunk = *std::move(stored);
+  return std::shared_ptr<const FilesVersion>(std::move(version));
+}
+
+}  // namespace forebay::cache

@@ -1,0 +1,158 @@
+#include "cache/files_engine.h"
+
+#include <fmt/format.h>
+
+#include <deque>
+
+namespace forebay::cache {
+namespace {
+
+// Chunks a warm-up has in flight: enough to keep every fill thread busy.
+constexpr size_t kWarmupChunksMax = 64;
+
+using model::ChunkRef;
+using model::FilesManifest;
+
+// Every chunk of a version once: packs, then files of their own.
+void EachChunk(const FilesManifest& manifest, const std::function<bool(ChunkRef)>& each) {
+  for (uint32_t i = 0; i < manifest.packs().size(); ++i) {
+    if (!each({i, model::kPackGroup})) return;
+  }
+  for (uint32_t file = 0; file < manifest.files().size(); ++file) {
+    if (manifest.files()[file].pack != model::kNoPack) continue;
+    uint32_t count = manifest.ChunkCount(file);
+    for (uint32_t extent = 0; extent < count; ++extent) {
+      if (!each({file, extent})) return;
+    }
+  }
+}
+
+// Files that are there once this chunk is: a large file counts with its last extent.
+uint64_t FilesOf(const FilesManifest& manifest, ChunkRef ref) {
+  if (ref.group == model::kPackGroup) return manifest.packs()[ref.range].member_count;
+  return ref.group + 1 == manifest.ChunkCount(ref.range) ? 1 : 0;
+}
+
+uint64_t EmptyFiles(const FilesManifest& manifest) {
+  uint64_t count = 0;
+  for (const model::FileRecord& file : manifest.files()) count += file.size == 0 ? 1 : 0;
+  return count;
+}
+
+std::string NameOf(const FilesVersion& version, ChunkRef ref) {
+  uint32_t file = ref.range;
+  if (ref.group == model::kPackGroup) {
+    auto members = version.manifest->members(version.manifest->packs()[ref.range]);
+    if (members.empty()) return version.uri;
+    file = members[0];
+  }
+  return version.manifest->object(file).uri;
+}
+
+class Warming {
+ public:
+  Warming(FileFills& fills, const FilesEngine::Version& version, ClientId client)
+      : fills_(fills), version_(version), client_(client) {}
+
+  void Start(ChunkRef ref) {
+    auto asked = fills_.Request(version_, {ref}, Need::kSomeday, client_);
+    flights_.push_back({ref, std::move(asked[0].future)});
+  }
+  size_t in_flight() const { return flights_.size(); }
+
+  Status Collect(Deadline deadline, WarmupProgress* progress) {
+    auto [ref, future] = std::move(flights_.front());
+    flights_.pop_front();
+    if (future.wait_until(deadline.when()) != std::future_status::ready) {
+      return Status::Deadline("the warm-up did not end in time");
+    }
+    const Result<Brought>& brought = future.get();
+    if (brought.ok()) {
+      ++progress->chunks_done;
+      progress->bytes_stored += brought->chunk.size;
+      progress->rows_done += FilesOf(*version_->manifest, ref);
+      return Status::OK();
+    }
+    std::string name = NameOf(*version_, ref);
+    const std::string& why = brought.status().message();
+    // Messages of sources name the object already.
+    bool named = why.find(std::string(version_->manifest->root())) != why.npos;
+    progress->failures.push_back(named ? why : fmt::format("{}: {}", name, why));
+    return Status::OK();
+  }
+
+ private:
+  FileFills& fills_;
+  const FilesEngine::Version& version_;
+  const ClientId client_;
+  std::deque<std::pair<ChunkRef, ChunkFuture>> flights_;
+};
+
+}  // namespace
+
+FilesEngine::FilesEngine(const Options& options)
+    : options_(options), catalog_(options.store, options.open_source) {}
+
+FileFills& FilesEngine::fills() {
+  std::lock_guard lock(mutex_);
+  if (fills_ == nullptr) {
+    fills_ = std::make_unique<FileFills>(
+        FileFills::Options{.store = options_.store,
+                           .read_pool = options_.read_pool,
+                           .memory_bytes_max = options_.memory_bytes_max});
+  }
+  return *fills_;
+}
+
+void FilesEngine::Forget(ClientId client) {
+  std::lock_guard lock(mutex_);
+  if (fills_ != nullptr) fills_->Forget(client);
+}
+
+FillQueue::Counters FilesEngine::counters() const {
+  std::lock_guard lock(mutex_);
+  return fills_ == nullptr ? FillQueue::Counters{} : fills_->counters();
+}
+
+Coverage FilesEngine::Covered(const FilesVersion& version) const {
+  Coverage coverage;
+  coverage.rows_stored = EmptyFiles(*version.manifest);
+  EachChunk(*version.manifest, [&](ChunkRef ref) {
+    bool stored = options_.store->Contains(version.Key(ref));
+    ++coverage.chunk_count;
+    coverage.chunks_stored += stored ? 1 : 0;
+    if (stored) coverage.rows_stored += FilesOf(*version.manifest, ref);
+    return true;
+  });
+  return coverage;
+}
+
+Result<WarmupProgress> FilesEngine::Warmup(
+    const Version& version, ClientId client, Deadline deadline,
+    const std::function<bool(const WarmupProgress&)>& report) {
+  WarmupProgress progress;
+  const FilesManifest& manifest = *version->manifest;
+  progress.row_count = manifest.files().size();
+  progress.rows_done = EmptyFiles(manifest);
+  EachChunk(manifest, [&](ChunkRef) { return ++progress.chunk_count > 0; });
+  uint64_t before = version->source->stats().bytes;
+  Warming warming(fills(), version, client);
+  Status status;
+  auto collect = [&] {
+    status = warming.Collect(deadline, &progress);
+    progress.bytes_fetched = version->source->stats().bytes - before;
+    if (status.ok() && !report(progress)) {
+      status = Status::Cancelled("the warm-up was given up");
+    }
+    return status.ok();
+  };
+  EachChunk(manifest, [&](ChunkRef ref) {
+    warming.Start(ref);
+    return warming.in_flight() < kWarmupChunksMax || collect();
+  });
+  while (status.ok() && warming.in_flight() > 0) collect();
+  if (!status.ok()) return status;
+  return progress;
+}
+
+}  // namespace forebay::cache

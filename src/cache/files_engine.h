@@ -1,0 +1,48 @@
+// The part of the engine that deals with trees of files: versions, fills, warm-ups.
+// Thread-safe.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "cache/file_fills.h"
+#include "cache/files_catalog.h"
+#include "cache/warmup_progress.h"
+
+namespace forebay::cache {
+
+class FilesEngine {
+ public:
+  struct Options {
+    storage::Store* store = nullptr;  // must outlive the engine, as the next one
+    ThreadPool* read_pool = nullptr;
+    uint64_t memory_bytes_max = uint64_t{512} << 20;
+    FilesCatalog::OpenSource open_source;
+  };
+  using Version = FileFills::Version;
+
+  explicit FilesEngine(const Options& options);
+
+  FilesCatalog& catalog() { return catalog_; }
+  // Its threads start with the first files that are asked for.
+  FileFills& fills();
+  void Forget(ClientId client);
+  FillQueue::Counters counters() const;
+
+  Coverage Covered(const FilesVersion& version) const;
+  // Brings every chunk of the version into the store, small files in packs. `report`
+  // hears the progress and says whether to go on; failures are named in the result.
+  Result<WarmupProgress> Warmup(const Version& version, ClientId client,
+                                Deadline deadline,
+                                const std::function<bool(const WarmupProgress&)>& report);
+
+ private:
+  Options options_;
+  FilesCatalog catalog_;
+  mutable std::mutex mutex_;
+  std::unique_ptr<FileFills> fills_;
+};
+
+}  // namespace forebay::cache

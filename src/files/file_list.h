@@ -1,0 +1,60 @@
+// The files of a listing while it grows: paths, sizes and identities, packed together so
+// that millions fit. Not thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/object.h"
+
+namespace forebay::files {
+
+class FileList {
+ public:
+  struct Entry {
+    uint64_t text;  // where the path begins, and after it the identity
+    int64_t size;
+    int64_t mtime_ns;
+    uint32_t path_bytes;
+    uint16_t identity_bytes;
+    bool has_etag;
+  };
+
+  // `path` is relative to the root of the listing.
+  void Add(std::string_view path, const model::ObjectIdentity& identity);
+  void Append(const FileList& other);
+  // An object whose name cannot be a file's: counted, and named while there are few.
+  void LeaveOut(std::string_view path, std::string_view why);
+
+  size_t size() const { return entries_.size(); }
+  const std::vector<Entry>& entries() const { return entries_; }
+  std::string_view path(const Entry& entry) const {
+    return std::string_view(text_).substr(entry.text, entry.path_bytes);
+  }
+  // The etag, or ctime and inode (8 bytes each).
+  std::string_view identity(const Entry& entry) const {
+    return std::string_view(text_).substr(entry.text + entry.path_bytes,
+                                          entry.identity_bytes);
+  }
+  model::ObjectIdentity FullIdentity(const Entry& entry) const;
+  // Orders entries by path, bytewise.
+  void Sort();
+  // Drops the entries for which `drop` holds.
+  template <typename Drop>
+  void Erase(const Drop& drop) {
+    std::erase_if(entries_, drop);
+  }
+
+  uint64_t left_out_count() const { return left_out_count_; }
+  const std::vector<std::string>& left_out() const { return left_out_; }
+
+ private:
+  std::string text_;
+  std::vector<Entry> entries_;
+  uint64_t left_out_count_ = 0;
+  std::vector<std::string> left_out_;
+};
+
+}  // namespace forebay::files

@@ -1,0 +1,68 @@
+#include "files/lister.h"
+
+#include "base/uri.h"
+#include "source/identity.h"
+
+namespace forebay::files {
+
+Lister::Lister(std::shared_ptr<source::Source> source, std::string uri)
+    : source_(std::move(source)), uri_(std::move(uri)) {}
+
+Status Lister::Run(Deadline deadline) {
+  FB_ASSIGN_OR_RETURN(Uri parsed, Uri::Parse(uri_));
+  if (parsed.scheme == "s3a") parsed.scheme = "s3";  // as the source spells its objects
+  while (parsed.path.ends_with('/')) parsed.path.pop_back();
+  root_ = parsed.ToString();
+  return source_->pages() ? RunPages(deadline) : RunAtOnce(deadline);
+}
+
+Status Lister::RunAtOnce(Deadline deadline) {
+  list_ = FileList();
+  FB_ASSIGN_OR_RETURN(auto objects, source_->List(uri_, deadline));
+  FB_RETURN_NOT_OK(source::WaitUntilSettled(objects, Clock::Real(), deadline));
+  if (objects.size() == 1 && objects[0].uri == root_) {
+    TakeOne(objects[0]);
+    return Status::OK();
+  }
+  for (const model::Object& object : objects) AddObject(object);
+  return Status::OK();
+}
+
+Status Lister::RunPages(Deadline deadline) {
+  if (pages_ == nullptr) {
+    auto add = [this](const model::Object& object) { AddObject(object); };
+    pages_ = std::make_unique<PageLister>(PageLister::Options{
+        .source = source_.get(), .folder = root_ + "/", .on_object = add});
+  }
+  FB_RETURN_NOT_OK(pages_->Run(deadline));
+  if (list_.size() + list_.left_out_count() > 0) return Status::OK();
+  auto itself = source_->Stat(uri_, deadline);
+  if (itself.ok()) {
+    TakeOne(*itself);
+    return Status::OK();
+  }
+  if (itself.status().code() != StatusCode::kNotFound) return itself.status();
+  return Status::NotFound("no object is at or below " + RedactUri(uri_));
+}
+
+// The tree is then the folder it is in, and it the only file.
+void Lister::TakeOne(const model::Object& object) {
+  root_.resize(root_.rfind('/'));
+  AddObject(object);
+}
+
+void Lister::AddObject(const model::Object& object) {
+  std::string_view uri = object.uri;
+  // An object beside the folder of its own name.
+  if (!uri.starts_with(root_) || uri.size() <= root_.size()) {
+    return list_.LeaveOut(uri, "there are objects below it, so it is a folder here");
+  }
+  list_.Add(uri.substr(root_.size() + 1), object.identity);
+}
+
+std::string Lister::BuildManifest() {
+  return BuildFilesManifest({.root = root_, .origin = source_->origin()},
+                            std::move(list_));
+}
+
+}  // namespace forebay::files
