@@ -1,0 +1,216 @@
+#include "flight/peer_client.h"
+
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <random>
+#include <thread>
+
+#include "flight/fake_chunks.h"
+#include "flight/service.h"
+
+namespace forebay::flight {
+namespace {
+
+std::string RandomBytes(size_t size, uint32_t seed) {
+  std::mt19937 random(seed);
+  std::string bytes(size, '\0');
+  for (char& byte : bytes) byte = static_cast<char>(random());
+  return bytes;
+}
+
+// A server of chunks of several sizes, and a client of it.
+class PeerClientTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::vector<ServedChunk> chunks;
+    for (size_t size : {size_t{1}, size_t{100'000}, size_t{5} << 20, size_t{0}}) {
+      bytes_.push_back(RandomBytes(size, static_cast<uint32_t>(size)));
+      chunks.push_back(MakeFakeChunk(bytes_.back()));
+    }
+    fake_ = std::make_unique<FakeChunks>(std::move(chunks));
+    service_ = Service::Start({.socket = "/nowhere", .chunks = fake_.get()}).ValueOrDie();
+    address_ = "127.0.0.1:" + std::to_string(service_->port());
+  }
+
+  static ChunkRequest Request(std::vector<uint32_t> ranges) {
+    ChunkRequest request;
+    request.table.uri = "/t";
+    request.table.version = Hash128{1, 2};
+    request.columns = {0};
+    for (uint32_t range : ranges) request.refs.push_back({range, model::kNarrowGroup});
+    return request;
+  }
+  Status Fetch(const ChunkRequest& request, const CallOptions& options = {}) {
+    return client_.FetchChunks(address_, request, kept_, options);
+  }
+
+  std::vector<std::string> bytes_;
+  std::unique_ptr<FakeChunks> fake_;
+  std::unique_ptr<Service> service_;
+  std::string address_;
+  PeerClient client_;
+  KeptChunks kept_;
+};
+
+TEST_F(PeerClientTest, GetsChunksInTheOrderAskedFor) {
+  std::vector<uint32_t> ranges = {2, 0, 3, 1, 1};
+  Status status = Fetch(Request(ranges));
+  ASSERT_TRUE(status.ok()) << status;
+  ASSERT_EQ(kept_.ended, ranges.size());
+  for (size_t i = 0; i < ranges.size(); ++i) {
+    EXPECT_EQ(kept_.headers[i].index, i);
+    EXPECT_EQ(kept_.headers[i].key, HashBytes(bytes_[ranges[i]]));
+    EXPECT_TRUE(kept_.bytes[i] == bytes_[ranges[i]]);
+  }
+}
+
+TEST_F(PeerClientTest, SaysWhatThePeerDoesNotHave) {
+  Status status = Fetch(Request({1, 9}));
+  EXPECT_EQ(status.code(), StatusCode::kNotFound);
+  EXPECT_EQ(status.message(), "there is no such chunk here");
+  EXPECT_EQ(kept_.ended, 1U);
+}
+
+TEST_F(PeerClientTest, EndsAtItsDeadline) {
+  fake_->stuck = 1;
+  Status status =
+      Fetch(Request({0, 1}), {.deadline = Deadline::After(milliseconds(100))});
+  EXPECT_EQ(status.code(), StatusCode::kDeadline) << status;
+}
+
+TEST_F(PeerClientTest, StopsWhenToldAndTheServerHearsOfIt) {
+  fake_->stuck = 1;
+  std::stop_source stop;
+  std::thread stopper([&] {
+    std::this_thread::sleep_for(milliseconds(50));
+    stop.request_stop();
+  });
+  Status status = Fetch(Request({0, 1}), {.stop = stop.get_token()});
+  stopper.join();
+  EXPECT_EQ(status.code(), StatusCode::kCancelled) << status;
+  TimePoint end = Clock::Real().Now() + std::chrono::seconds(10);
+  while (fake_->cancelled == 0 && Clock::Real().Now() < end) std::this_thread::yield();
+  EXPECT_EQ(fake_->cancelled, 1U);
+}
+
+TEST_F(PeerClientTest, IsUnavailableWhereNobodyListens) {
+  service_.reset();
+  EXPECT_EQ(Fetch(Request({0})).code(), StatusCode::kUnavailable);
+}
+
+TEST_F(PeerClientTest, FindsAPeerThatIsBack) {
+  int port = service_->port();
+  ASSERT_TRUE(Fetch(Request({0})).ok());
+  service_.reset();
+  EXPECT_EQ(Fetch(Request({0})).code(), StatusCode::kUnavailable);
+  service_ = Service::Start({.port = port, .socket = "/nowhere", .chunks = fake_.get()})
+                 .ValueOrDie();
+  TimePoint end = Clock::Real().Now() + std::chrono::seconds(10);
+  Status status;
+  do {
+    status = Fetch(Request({0}));
+  } while (!status.ok() && Clock::Real().Now() < end);
+  EXPECT_TRUE(status.ok()) << status;
+}
+
+TEST_F(PeerClientTest, BreaksOffWhenThePeerStops) {
+  fake_->stuck = 1;
+  std::thread stopper([&] {
+    std::this_thread::sleep_for(milliseconds(50));
+    service_->Stop();
+  });
+  Status status = Fetch(Request({0, 1}));
+  stopper.join();
+  EXPECT_EQ(status.code(), StatusCode::kUnavailable) << status;
+}
+
+TEST_F(PeerClientTest, GivesUpOnAPeerThatNeverAnswers) {
+  // Listens, and never says a word.
+  UniqueFd listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in local{};
+  local.sin_family = AF_INET;
+  local.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof(local);
+  ASSERT_EQ(::bind(listener.get(), reinterpret_cast<sockaddr*>(&local), size), 0);
+  ASSERT_EQ(::listen(listener.get(), 8), 0);
+  ::getsockname(listener.get(), reinterpret_cast<sockaddr*>(&local), &size);
+  address_ = "127.0.0.1:" + std::to_string(ntohs(local.sin_port));
+  auto start = Clock::Real().Now();
+  Status status = Fetch(Request({0}), {.deadline = Deadline::After(milliseconds(200))});
+  EXPECT_EQ(status.code(), StatusCode::kDeadline) << status;
+  EXPECT_LT(Clock::Real().Now() - start, std::chrono::seconds(5));
+}
+
+TEST_F(PeerClientTest, StopsWhereTheSinkFails) {
+  class Full : public KeptChunks {
+    Status Append(const void*, size_t) override { return Status::Full("no room"); }
+  } full;
+  Status status = client_.FetchChunks(address_, Request({2, 2}), full, {});
+  EXPECT_EQ(status, Status::Full("no room"));
+}
+
+TEST_F(PeerClientTest, ServesManyAtOnce) {
+  std::vector<std::thread> threads;
+  std::atomic<int> good{0};
+  for (int i = 0; i < 16; ++i) {
+    threads.emplace_back([&] {
+      KeptChunks kept;
+      Status status = client_.FetchChunks(address_, Request({2, 1, 2}), kept, {});
+      if (status.ok() && kept.bytes[2] == bytes_[2]) ++good;
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(good, 16);
+}
+
+TEST_F(PeerClientTest, SaysWhyRowsDoNotCome) {
+  RowsRequest request;
+  request.table.uri = "/t";
+  auto stream = client_.GatherRows(
+      address_, request, {.deadline = Deadline::After(std::chrono::seconds(5))});
+  // The service has no node; when that is heard of is up to gRPC.
+  Status status = stream.ok() ? (*stream)->Next().status() : stream.status();
+  EXPECT_NE(status.message().find("/nowhere"), std::string::npos) << status;
+}
+
+TEST(ServiceTest, TurnsAwayMoreStreamsThanItTakes) {
+  FakeChunks fake({MakeFakeChunk("x")});
+  fake.stuck = 0;
+  auto service = Service::Start({.socket = "/nowhere", .chunks = &fake, .streams_max = 1})
+                     .ValueOrDie();
+  std::string address = "127.0.0.1:" + std::to_string(service->port());
+  PeerClient client;
+  ChunkRequest request;
+  request.table.uri = "/t";
+  request.table.version = Hash128{1, 2};
+  request.columns = {0};
+  request.refs = {{0, model::kNarrowGroup}};
+  std::stop_source stop;
+  std::vector<std::thread> threads;
+  std::atomic<int> unavailable{0};
+  for (int i = 0; i < 3; ++i) {
+    threads.emplace_back([&] {
+      KeptChunks kept;
+      Status status =
+          client.FetchChunks(address, request, kept, {.stop = stop.get_token()});
+      if (status.code() != StatusCode::kUnavailable) return;
+      if (++unavailable == 2) stop.request_stop();
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(unavailable, 2);
+}
+
+TEST(AddressTest, IsHostAndPort) {
+  EXPECT_EQ(ParseAddress("127.0.0.1:7072")->port, 7072);
+  EXPECT_EQ(ParseAddress(":7072")->host, "0.0.0.0");
+  EXPECT_EQ(ParseAddress("[::1]:0")->host, "::1");
+  for (const char* wrong : {"", "7072", "host", "host:", "host:x", "::1:80", "h:70000"}) {
+    EXPECT_EQ(ParseAddress(wrong).status().code(), StatusCode::kInvalid) << wrong;
+  }
+}
+
+}  // namespace
+}  // namespace forebay::flight
