@@ -73,7 +73,12 @@ forebay_folder_if_there(cache ARROW LINK forebay_storage forebay_source forebay_
                         forebay_plan)
 forebay_folder_if_there(node ARROW LINK forebay_cache forebay_wire forebay_cluster forebay_flight
                         nlohmann_json::nlohmann_json)
+forebay_folder_if_there(head ARROW LINK forebay_cluster forebay_storage forebay_table_dataset
+                        TEST_LINK forebay_test_support)
 forebay_folder_if_there(cli LINK forebay_reader forebay_storage nlohmann_json::nlohmann_json)
+# Its verbs are in the table of all verbs, and use what that folder has for every verb.
+forebay_folder_if_there(cli/files LINK forebay_cli)
+target_link_libraries(forebay_cli PUBLIC forebay_cli_files)
 # The programs. The command line links no Arrow (docs/adr/0006-two-programs.md).
 function(forebay_program name main)
   add_executable(${name} src/app/${main})

@@ -27,6 +27,10 @@ Catalog::Catalog(Options options) : options_(std::move(options)) {}
 Result<std::shared_ptr<const Version>> Catalog::Open(const std::string& uri,
                                                      const source::Options& options,
                                                      Deadline deadline) {
+  if (uri.starts_with(kNamedScheme)) {
+    FB_ASSIGN_OR_RETURN(auto named, FindNamed(uri, options, std::nullopt, deadline));
+    return AdoptPlanned({uri, options, std::move(named)});
+  }
   FB_RETURN_NOT_OK(CheckAllowed(uri, options));
   FB_ASSIGN_OR_RETURN(auto dataset, PinDataset(Request(uri, options, deadline)));
   auto slot = SlotFor(dataset->version(), options);
@@ -55,20 +59,55 @@ Result<std::shared_ptr<const Version>> Catalog::Open(const std::string& uri,
 Result<std::shared_ptr<const Version>> Catalog::Adopt(const std::string& uri,
                                                       const source::Options& options,
                                                       std::string manifest_bytes) {
-  FB_RETURN_NOT_OK(CheckAllowed(uri, options));
+  if (!uri.starts_with(kNamedScheme)) {
+    return AdoptPlanned({uri, options, {uri, options, std::move(manifest_bytes), {}}});
+  }
   auto bytes = std::make_shared<const std::string>(std::move(manifest_bytes));
   FB_ASSIGN_OR_RETURN(auto manifest, model::Manifest::View(*bytes, bytes));
-  FB_ASSIGN_OR_RETURN(
-      auto source,
-      SourceOf(Request(uri, options, Deadline::After(kAdoptTime)), *manifest));
-  auto slot = SlotFor(manifest->version(), options);
+  FB_ASSIGN_OR_RETURN(auto named, FindNamed(uri, options, manifest->version(),
+                                            Deadline::After(kAdoptTime)));
+  named.manifest = *bytes;
+  return AdoptPlanned({uri, options, std::move(named)});
+}
+
+Result<NamedDataset> Catalog::FindNamed(const std::string& uri,
+                                        const source::Options& options,
+                                        std::optional<Hash128> version,
+                                        Deadline deadline) {
+  if (options_.named == nullptr) {
+    return Status::Unsupported("this node knows of no head, so it cannot open " + uri);
+  }
+  if (!options.empty()) {
+    return Status::Invalid(fmt::format(
+        "{} is opened as its head defines it: '{}' belongs in forebay dataset create",
+        uri, options.begin()->first));
+  }
+  return options_.named->Find(uri, version, deadline);
+}
+
+Result<std::shared_ptr<const Version>> Catalog::AdoptPlanned(Planned planned) {
+  const NamedDataset& dataset = planned.dataset;
+  FB_RETURN_NOT_OK(CheckAllowed(dataset.uri, dataset.options));
+  auto bytes = std::make_shared<const std::string>(std::move(planned.dataset.manifest));
+  FB_ASSIGN_OR_RETURN(auto manifest, model::Manifest::View(*bytes, bytes));
+  FB_ASSIGN_OR_RETURN(auto source, SourceOf(Request(dataset.uri, dataset.options,
+                                                    Deadline::After(kAdoptTime)),
+                                            *manifest));
+  // Named versions have peers, and so slots of their own.
+  auto slot = SlotFor(manifest->version(), dataset.peers == nullptr
+                                               ? planned.options
+                                               : source::Options{{"", planned.uri}});
   std::lock_guard lock(slot->mutex);
   if (slot->version != nullptr) return slot->version;
   Hash128 key = model::ManifestKey(manifest->version());
   auto chunk = options_.store->Get(key);
   if (!chunk.ok()) chunk = Publish(key, *bytes);
   if (!chunk.ok()) return chunk.status();
-  FB_ASSIGN_OR_RETURN(slot->version, Load(*chunk, uri, source));
+  FB_ASSIGN_OR_RETURN(auto version, Load(*chunk, planned.uri, source));
+  if (dataset.peers == nullptr) return slot->version = version;
+  auto shared = std::make_shared<Version>(*version);
+  shared->peers = dataset.peers;
+  slot->version = std::move(shared);
   return slot->version;
 }
 

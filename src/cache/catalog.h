@@ -14,6 +14,7 @@
 #include "base/size.h"
 #include "base/status.h"
 #include "base/thread_pool.h"
+#include "cache/named_datasets.h"
 #include "cache/version.h"
 #include "table/dataset/dataset.h"
 
@@ -33,6 +34,7 @@ class Catalog {
     uint64_t range_bytes = 16 * kMiB;  // decoded rows of a row range
     // Places that may be read; empty: all. Checked before a source is touched.
     std::vector<std::string> allowed{};
+    NamedDatasets* named = nullptr;  // must outlive the catalog; null: there are none
   };
   explicit Catalog(Options options);
 
@@ -66,6 +68,15 @@ class Catalog {
                                               const std::string& uri,
                                               std::shared_ptr<source::Source> source);
   Result<storage::Chunk> Publish(const Hash128& key, const std::string& bytes);
+  // A version that need not be listed or planned.
+  struct Planned {
+    std::string uri;  // as the caller named it
+    source::Options options;
+    NamedDataset dataset;
+  };
+  Result<std::shared_ptr<const Version>> AdoptPlanned(Planned planned);
+  Result<NamedDataset> FindNamed(const std::string& uri, const source::Options& options,
+                                 std::optional<Hash128> version, Deadline deadline);
 
   Options options_;
   mutable std::mutex mutex_;

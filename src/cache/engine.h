@@ -27,6 +27,7 @@ class Engine {
     uint64_t range_bytes = 16 * kMiB;     // as the catalog's
     std::vector<std::string> allowed{};   // as the catalog's
     std::shared_ptr<NextUse> next_use{};  // shared with the store's policy
+    NamedDatasets* named = nullptr;       // as the catalog's
   };
 
   Engine(std::unique_ptr<storage::Store> store, const Options& options);

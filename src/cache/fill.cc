@@ -6,6 +6,7 @@
 #include <atomic>
 
 #include "base/arrow_status.h"
+#include "cache/peers.h"
 #include "table/encode_chunk.h"
 #include "table/unit_reader.h"
 
@@ -51,9 +52,7 @@ Result<storage::Chunk> Publish(storage::Store* store, const Hash128& key,
   return writer->Commit();
 }
 
-}  // namespace
-
-Status Fill(const FillRequest& request, const FillContext& context) {
+Status FillFromSource(const FillRequest& request, const FillContext& context) {
   const model::Manifest& manifest = request.view.manifest();
   const model::UnitRecord& unit = manifest.units()[request.unit];
   auto start = std::chrono::steady_clock::now();
@@ -79,10 +78,21 @@ Status Fill(const FillRequest& request, const FillContext& context) {
                           Publish(context.store, chunk->key, *part));
       std::chrono::nanoseconds source(read_ns.load());
       auto all = std::chrono::steady_clock::now() - start;
-      context.on_chunk(*chunk, stored, {.source = source, .decode = all - source});
+      context.on_chunk(*chunk, stored,
+                       {.peer = {}, .source = source, .decode = all - source});
     }
   }
   return Status::OK();
+}
+
+}  // namespace
+
+Status Fill(const FillRequest& request, const FillContext& context) {
+  const auto& peers = request.view.version->peers;
+  if (peers == nullptr) return FillFromSource(request, context);
+  FillRequest rest = request;
+  FB_ASSIGN_OR_RETURN(rest.chunks, peers->Bring(request, context));
+  return rest.chunks.empty() ? Status::OK() : FillFromSource(rest, context);
 }
 
 }  // namespace forebay::cache

@@ -28,6 +28,7 @@ struct FillRequest {
 
 // Where the time of a fill went until a chunk was there.
 struct FillTimes {
+  std::chrono::nanoseconds peer{0};
   std::chrono::nanoseconds source{0};
   std::chrono::nanoseconds decode{0};  // and encoding, and storing
 };

@@ -11,11 +11,14 @@
 
 namespace forebay::cache {
 
+class Peers;
+
 struct Version {
   std::string uri;
   std::shared_ptr<const model::Manifest> manifest;
   std::shared_ptr<source::Source> source;
-  storage::Chunk manifest_chunk;  // what readers are handed
+  storage::Chunk manifest_chunk;   // what readers are handed
+  std::shared_ptr<Peers> peers{};  // null: this node is alone with the source
 };
 
 // A version seen through a projection: what chunks are asked for in.

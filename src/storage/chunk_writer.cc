@@ -130,6 +130,7 @@ Result<Chunk> ChunkWriter::Publish() {
               .size = name.size,
               .kind = name.kind,
               .medium = model::Medium::kMem,
+              .checksum = name.checksum,
               .fd = fd};
   if (kept()) {
     chunk.medium = store.shelves_[tier_]->options.spec.medium;

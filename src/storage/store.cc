@@ -113,6 +113,7 @@ Result<Chunk> Store::OpenFound(size_t tier, const Found& found) {
               .size = name.size,
               .kind = name.kind,
               .medium = shelf.options.spec.medium,
+              .checksum = name.checksum,
               .fd = found.entry.fd};
   if (chunk.fd != nullptr) return chunk;
   FB_ASSIGN_OR_RETURN(UniqueFd fd, shelf.tier->Open(name));

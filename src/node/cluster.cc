@@ -1,0 +1,15 @@
+#include "node/cluster.h"
+
+namespace forebay::node {
+
+Result<std::unique_ptr<Cluster>> Cluster::Join(Options options) {
+  std::string self = options.link.self ? options.link.self->id : std::string();
+  auto joined = std::unique_ptr<Cluster>(new Cluster(std::move(self)));
+  options.link.on_roster = [raw = joined.get()](const cluster::Roster& roster) {
+    raw->calls_.OnRoster(roster);
+  };
+  FB_ASSIGN_OR_RETURN(joined->link_, cluster::HeadLink::Start(std::move(options.link)));
+  return joined;
+}
+
+}  // namespace forebay::node

@@ -1,0 +1,47 @@
+// The cluster of one head as this node knows it: who is in it, how to call them, what was
+// counted. Shared by all versions that come from that head. Thread-safe.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "cluster/head_link.h"
+#include "flight/peer_client.h"
+#include "node/peer_calls.h"
+
+namespace forebay::node {
+
+struct PeerCounters {
+  std::atomic<uint64_t> chunks{0};  // that came from peers
+  std::atomic<uint64_t> bytes{0};
+  std::atomic<uint64_t> failed_calls{0};
+  std::atomic<uint64_t> fallbacks{0};  // units read from the source for want of an owner
+};
+
+class Cluster {
+ public:
+  struct Options {
+    cluster::HeadLink::Options link;
+  };
+  static Result<std::unique_ptr<Cluster>> Join(Options options);
+
+  cluster::HeadLink& link() { return *link_; }
+  flight::PeerClient& client() { return client_; }
+  PeerCalls& calls() { return calls_; }
+  PeerCounters& counters() { return counters_; }
+  // True when this node is the member.
+  bool IsSelf(const cluster::Member& member) const { return member.id == self_; }
+
+ private:
+  explicit Cluster(std::string self) : self_(self), calls_(self) {}
+
+  const std::string self_;
+  PeerCalls calls_;
+  flight::PeerClient client_;
+  PeerCounters counters_;
+  std::unique_ptr<cluster::HeadLink> link_;  // its thread uses the above: ends first
+};
+
+}  // namespace forebay::node

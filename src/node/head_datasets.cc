@@ -1,0 +1,94 @@
+#include "node/head_datasets.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/uri.h"
+#include "cluster/json_fields.h"
+#include "node/cluster_peers.h"
+
+namespace forebay::node {
+namespace {
+
+struct Name {
+  std::string head;
+  std::string dataset;
+};
+
+Result<Name> ParseName(const std::string& uri) {
+  FB_ASSIGN_OR_RETURN(Uri parsed, Uri::Parse(uri));
+  Name name{parsed.authority, parsed.path};
+  while (name.dataset.starts_with('/')) name.dataset.erase(0, 1);
+  if (name.head.empty() || name.dataset.empty() ||
+      name.dataset.find('/') != name.dataset.npos) {
+    return Status::Invalid(
+        fmt::format("{} does not name a dataset; write forebay://head:7070/name", uri));
+  }
+  return name;
+}
+
+source::Options OptionsOf(const nlohmann::json& object) {
+  source::Options options;
+  if (!object.is_object()) return options;
+  for (const auto& [key, value] : object.items()) {
+    if (value.is_string()) options[key] = value.get<std::string>();
+  }
+  return options;
+}
+
+}  // namespace
+
+std::string HeadDatasets::HomeUri(const std::string& dataset) const {
+  return fmt::format("{}{}/{}", cache::kNamedScheme, heads_.empty() ? "" : heads_[0],
+                     dataset);
+}
+
+Result<std::shared_ptr<Cluster>> HeadDatasets::ClusterOf(const std::string& head,
+                                                         Deadline deadline) {
+  if (std::ranges::find(heads_, head) != heads_.end()) return home_;
+  {
+    std::lock_guard lock(mutex_);
+    auto found = others_.find(head);
+    if (found != others_.end()) return found->second;
+  }
+  Cluster::Options options;
+  options.link.client.heads = cluster::SplitHeads(head);
+  FB_ASSIGN_OR_RETURN(std::shared_ptr<Cluster> cluster,
+                      Cluster::Join(std::move(options)));
+  FB_RETURN_NOT_OK(cluster->link().WaitForRoster(deadline));
+  // Its own cluster by another address: a node must know itself among the owners.
+  if (home_ != nullptr) {
+    const auto& self = home_->link().self();
+    if (cluster->link().roster()->Find(self->id) != nullptr) cluster = home_;
+  }
+  std::lock_guard lock(mutex_);
+  return others_.try_emplace(head, std::move(cluster)).first->second;
+}
+
+Result<cache::NamedDataset> HeadDatasets::Find(const std::string& uri,
+                                               std::optional<Hash128> version,
+                                               Deadline deadline) {
+  FB_ASSIGN_OR_RETURN(Name name, ParseName(uri));
+  FB_ASSIGN_OR_RETURN(auto cluster, ClusterOf(name.head, deadline));
+  FB_ASSIGN_OR_RETURN(
+      std::string answer,
+      cluster->link().Get("/v1/datasets/" + name.dataset + "/spec", deadline));
+  auto fields = cluster::JsonFields::Parse(answer, "a dataset");
+  cache::NamedDataset dataset;
+  dataset.uri = fields.Text("source");
+  dataset.options = OptionsOf(fields.Any("options"));
+  auto replicas = static_cast<uint32_t>(fields.Number("replicas"));
+  std::string pinned = fields.Text("version");
+  FB_RETURN_NOT_OK(fields.status());
+  if (!version) {
+    FB_ASSIGN_OR_RETURN(
+        dataset.manifest,
+        cluster->link().Get("/v1/versions/" + pinned + "/manifest", deadline));
+  }
+  dataset.peers = std::make_shared<ClusterPeers>(ClusterPeers::Options{
+      .cluster = cluster, .dataset = name.dataset, .replicas = replicas});
+  return dataset;
+}
+
+}  // namespace forebay::node

@@ -1,0 +1,38 @@
+// Datasets by name: asks the head that the name carries (forebay://head:7070/events), or
+// the one this node is a member of.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "cache/named_datasets.h"
+#include "node/cluster.h"
+
+namespace forebay::node {
+
+class HeadDatasets : public cache::NamedDatasets {
+ public:
+  // `home` may be null: then this node is nobody's member, and joins the cluster of each
+  // name as a client.
+  explicit HeadDatasets(std::shared_ptr<Cluster> home, std::vector<std::string> heads)
+      : home_(std::move(home)), heads_(std::move(heads)) {}
+
+  Result<cache::NamedDataset> Find(const std::string& uri, std::optional<Hash128> version,
+                                   Deadline deadline) override;
+  // The URI under which this node opens a dataset of its own cluster.
+  std::string HomeUri(const std::string& dataset) const;
+  std::shared_ptr<Cluster> home() const { return home_; }
+
+ private:
+  Result<std::shared_ptr<Cluster>> ClusterOf(const std::string& head, Deadline deadline);
+
+  std::shared_ptr<Cluster> home_;
+  const std::vector<std::string> heads_;  // of home
+  std::mutex mutex_;
+  std::map<std::string, std::shared_ptr<Cluster>> others_;  // by head
+};
+
+}  // namespace forebay::node
