@@ -171,6 +171,10 @@ class Files:
         self._tree.bring([(number, 0) for number in numbers])
         return [self._tree.read(number) for number in numbers]
 
+    def bring(self, places: Iterable[tuple[str | os.PathLike[str], int]]) -> None:
+        """Fetches what is not cached at these places, (path, offset) each, all at once."""
+        self._tree.bring([(self._file(_clean(path)), offset) for path, offset in places])
+
     def open(self, path: str | os.PathLike[str], mode: str = "rb") -> io.BufferedIOBase:
         """A file for reading, in bytes."""
         if mode not in ("rb", "r"):

@@ -1,0 +1,140 @@
+"""A tree of files as an fsspec file system: pandas, Hugging Face datasets, Ray and others
+read it by name.
+
+    fs = fsspec.filesystem("forebay", source="s3://bucket/images")
+    pandas.read_csv("forebay://a/b.csv", storage_options={"source": "s3://bucket"})
+"""
+
+from __future__ import annotations
+
+import datetime
+import errno
+import io
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from fsspec.spec import AbstractFileSystem
+
+from .file_tree import FileInfo, Files, files
+
+
+class ForebayFileSystem(AbstractFileSystem):
+    """Read only. Paths are relative to ``source``; the other arguments are those of
+    :func:`forebay.files`. What is seen is a version: ``invalidate_cache`` moves to the
+    newest."""
+
+    protocol = "forebay"
+    root_marker = ""
+
+    def __init__(self, source: str | os.PathLike[str] | None = None, store: str | None = None,
+                 options: Mapping[str, Any] | None = None, timeout: float = 600.0,
+                 node: str | None = None, **kwargs: Any):
+        super().__init__(**kwargs)
+        if source is None:
+            raise ValueError('give the tree to read: source="s3://bucket/images"')
+        self._files: Files = files(source, store=store, options=options, timeout=timeout,
+                                   node=node)
+
+    @property
+    def files(self) -> Files:
+        """What the file system reads."""
+        return self._files
+
+    @classmethod
+    def _strip_protocol(cls, path: Any) -> Any:
+        if isinstance(path, list):
+            return [cls._strip_protocol(each) for each in path]
+        text = os.fspath(path)
+        if text.startswith("forebay://"):
+            text = text[len("forebay://"):]
+        return text.strip("/")
+
+    def invalidate_cache(self, path: str | None = None) -> None:
+        self._files.refresh()
+
+    def info(self, path: str, **kwargs: Any) -> dict[str, Any]:
+        return _entry(self._files.stat(self._strip_protocol(path)))
+
+    def ls(self, path: str = "", detail: bool = True, **kwargs: Any) -> list[Any]:
+        name = self._strip_protocol(path)
+        info = self._files.stat(name)
+        entries = self._files.list(name) if info.is_dir else [info]
+        return [_entry(each) if detail else each.path for each in entries]
+
+    def exists(self, path: str, **kwargs: Any) -> bool:
+        return self._files.exists(self._strip_protocol(path))
+
+    def modified(self, path: str) -> datetime.datetime:
+        mtime = self._files.stat(self._strip_protocol(path)).mtime
+        if mtime is None:
+            raise NotImplementedError("the source does not say when the file was modified")
+        return datetime.datetime.fromtimestamp(mtime, datetime.timezone.utc)
+
+    def ukey(self, path: str) -> str:
+        info = self._files.stat(self._strip_protocol(path))
+        return info.etag or f"{info.size}-{info.mtime}"
+
+    def checksum(self, path: str) -> int:
+        return int.from_bytes(self.ukey(path).encode()[:8], "little")
+
+    def open(self, path: str, mode: str = "rb", block_size: int | None = None,
+             cache_options: Any = None, compression: str | None = None,
+             **kwargs: Any) -> Any:
+        # Bytes are mapped already: none of fsspec's own buffers are needed.
+        if mode == "rb" and compression is None:
+            return self._files.open(self._strip_protocol(path))
+        return super().open(path, mode, block_size=block_size, cache_options=cache_options,
+                            compression=compression, **kwargs)
+
+    def _open(self, path: str, mode: str = "rb", **kwargs: Any) -> io.BufferedIOBase:
+        if mode != "rb":
+            raise OSError(errno.EROFS, "forebay is read only", path)
+        return self._files.open(path)
+
+    def cat_file(self, path: str, start: int | None = None, end: int | None = None,
+                 **kwargs: Any) -> bytes:
+        name = self._strip_protocol(path)
+        if start is None and end is None:
+            return self._files.read(name)
+        first, last, _ = slice(start, end).indices(self._files.stat(name).size)
+        return self._files.read(name, first, max(0, last - first))
+
+    def cat(self, path: Any, recursive: bool = False, on_error: str = "raise",
+            **kwargs: Any) -> Any:
+        if isinstance(path, list) and not recursive and on_error == "raise":
+            names = [self._strip_protocol(each) for each in path]
+            if not any(glob in name for name in names for glob in "*?["):
+                return dict(zip(names, self._files.read_many(names), strict=True))
+        return super().cat(path, recursive=recursive, on_error=on_error, **kwargs)
+
+    def cat_ranges(self, paths: list[str], starts: Any, ends: Any, max_gap: int | None = None,
+                   on_error: str = "return", **kwargs: Any) -> list[Any]:
+        starts = starts if isinstance(starts, list) else [starts] * len(paths)
+        ends = ends if isinstance(ends, list) else [ends] * len(paths)
+        try:
+            self._files.bring([(self._strip_protocol(path), start or 0)
+                               for path, start in zip(paths, starts, strict=True)])
+        except OSError:
+            pass  # said below, of the range it is about
+        out: list[Any] = []
+        for path, start, end in zip(paths, starts, ends, strict=True):
+            try:
+                out.append(self.cat_file(path, start, end))
+            except Exception as error:
+                if on_error == "raise":
+                    raise
+                out.append(error)
+        return out
+
+
+def _entry(info: FileInfo) -> dict[str, Any]:
+    entry: dict[str, Any] = {"name": info.path, "size": info.size,
+                             "type": "directory" if info.is_dir else "file"}
+    if info.mtime is not None:
+        entry["mtime"] = info.mtime
+        entry["LastModified"] = datetime.datetime.fromtimestamp(info.mtime,
+                                                                datetime.timezone.utc)
+    if info.etag is not None:
+        entry["ETag"] = info.etag
+    return entry

@@ -1,0 +1,117 @@
+"""Trees of files through fsspec."""
+
+import importlib.metadata
+import pickle
+import sys
+import zipfile
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from test_files import SIZES, write_tree
+
+import forebay
+
+fsspec = pytest.importorskip("fsspec")
+ENTRY = "forebay.filesystem:ForebayFileSystem"
+
+
+@pytest.fixture(autouse=True)
+def registered():
+    """As the installed package registers it."""
+    fsspec.register_implementation("forebay", ENTRY.replace(":", "."), clobber=True)
+
+
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("tree")
+    return folder, write_tree(folder, SIZES)
+
+
+@pytest.fixture
+def fs(tree):
+    return fsspec.filesystem("forebay", source=str(tree[0]), skip_instance_cache=True)
+
+
+def test_the_package_names_its_entry_point():
+    text = (Path(__file__).parents[2] / "pyproject.toml").read_text()
+    assert '[project.entry-points."fsspec.specs"]' in text and f'forebay = "{ENTRY}"' in text
+    entry = importlib.metadata.EntryPoint("forebay", ENTRY, "fsspec.specs")
+    assert entry.load().protocol == "forebay"
+
+
+def test_files_are_listed_and_found(tree, fs):
+    folder, contents = tree
+    assert sorted(fs.ls("", detail=False)) == ["a", "e", "empty", "large.bin", "many"]
+    assert fs.info("a/b.jpg") == {**fs.info("/a/b.jpg"), "size": 3000, "type": "file"}
+    assert fs.info("forebay://a")["type"] == "directory"
+    assert sorted(fs.find("")) == sorted(contents)
+    assert sorted(fs.glob("many/01?")) == [f"many/01{i}" for i in range(10)]
+    assert sorted(fs.glob("**/*.bin")) == ["a/c/d.bin", "large.bin"]
+    assert fs.isfile("empty") and fs.isdir("many") and not fs.exists("many/xyz")
+    assert fs.du("many") == sum(500 + i for i in range(200))
+    with pytest.raises(FileNotFoundError):
+        fs.info("nothing")
+
+
+def test_bytes_come_by_every_door(tree, fs):
+    _, contents = tree
+    large = contents["large.bin"]
+    assert fs.cat("a/b.jpg") == contents["a/b.jpg"]
+    many = [f"many/{i:03}" for i in range(50)]
+    assert fs.cat(many) == {path: contents[path] for path in many}
+    assert fs.cat_file("large.bin", start=-5) == large[-5:]
+    assert fs.cat_file("large.bin", 100, 200) == large[100:200]
+    ranges = fs.cat_ranges(["large.bin", "a/b.jpg", "gone"], [5, 0, 0], [70_000, 10, 1])
+    assert ranges[:2] == [large[5:70_000], contents["a/b.jpg"][:10]]
+    assert isinstance(ranges[2], FileNotFoundError)
+    with fs.open("large.bin") as file:
+        file.seek(1_000_000)
+        assert file.read(10) == large[1_000_000:1_000_010]
+    with fs.open("many/000", "r", encoding="latin-1", newline="") as file:
+        assert file.read().encode("latin-1") == contents["many/000"]
+    with pytest.raises(OSError):
+        fs.open("new", "wb")
+
+
+def test_downloads_and_pickles(tree, fs, tmp_path):
+    _, contents = tree
+    fs.get("many", str(tmp_path / "got"), recursive=True)
+    got = {path.name: path.read_bytes() for path in (tmp_path / "got").rglob("*") if path.is_file()}
+    assert got == {Path(p).name: d for p, d in contents.items() if p.startswith("many/")}
+    assert pickle.loads(pickle.dumps(fs)).cat("a/b.jpg") == contents["a/b.jpg"]
+
+
+def test_pandas_reads_by_name(tmp_path):
+    (tmp_path / "t").mkdir()
+    table = pd.DataFrame({"x": range(1000), "y": [f"row {i}" for i in range(1000)]})
+    table.to_csv(tmp_path / "t/a.csv", index=False)
+    table.to_parquet(tmp_path / "t/a.parquet")
+    how = {"storage_options": {"source": str(tmp_path / "t")}}
+    assert pd.read_csv("forebay://a.csv", **how).equals(table)
+    assert pd.read_parquet("forebay://a.parquet", **how).equals(table)
+
+
+def test_archives_and_images_are_read_in_place(tmp_path):
+    folder = tmp_path / "t"
+    folder.mkdir()
+    with zipfile.ZipFile(folder / "a.zip", "w") as archive:
+        archive.writestr("inner.txt", "x" * 100_000)
+    fs = fsspec.filesystem("forebay", source=str(folder), skip_instance_cache=True)
+    with fs.open("a.zip") as file, zipfile.ZipFile(file) as archive:
+        assert archive.read("inner.txt") == b"x" * 100_000
+    with fsspec.open("zip://inner.txt::forebay://a.zip",
+                     forebay={"source": str(folder)}) as file:
+        assert file.read(5) == b"xxxxx"
+    image = pytest.importorskip("PIL.Image")
+    image.new("RGB", (64, 48), "red").save(folder / "i.png")
+    fs.invalidate_cache()
+    with fs.open("i.png") as file:
+        assert image.open(file).size == (64, 48)
+
+
+def test_the_package_needs_no_fsspec(run_python, tree):
+    code = "import sys; sys.modules['fsspec'] = None\nimport forebay\n" \
+           "print(len(forebay.files(sys.argv[1])))"
+    assert int(run_python(code, tree[0])) == len(tree[1])
+    assert forebay.files(tree[0]).exists("a") and sys.modules["fsspec"]
