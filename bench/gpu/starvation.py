@@ -40,9 +40,10 @@ def arguments():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--table-gib", type=int, default=8)
     parser.add_argument("--row-bytes", type=int, default=4096)
-    parser.add_argument("--batch", type=int, default=2048)
+    parser.add_argument("--batch", type=int, default=4096)
     parser.add_argument("--epochs", type=int, default=8)
     parser.add_argument("--threads", type=int, help="of the Loader; default: its own choice")
+    parser.add_argument("--prefetch", type=int, help="of the Loader; default: its own choice")
     parser.add_argument("--folder", help="where the table is made, or is")
     return parser.parse_args()
 
@@ -80,10 +81,10 @@ def copy_bandwidth(batch_bytes):
     return statistics.median(speeds[1:])
 
 
-def gather_bandwidth(dataset, threads, epochs=3):
+def gather_bandwidth(dataset, settings, epochs=3):
     """Bytes per second of a loop that takes page-locked batches and does nothing."""
     from forebay.torch import Loader
-    loader = Loader(dataset, pin_memory=True, threads=threads)
+    loader = Loader(dataset, pin_memory=True, **settings)
     speeds = []
     for epoch in range(epochs + 1):
         dataset.set_epoch(epoch)
@@ -94,11 +95,11 @@ def gather_bandwidth(dataset, threads, epochs=3):
     return statistics.median(speeds[1:])
 
 
-def device_bandwidth(dataset, threads):
+def device_bandwidth(dataset, settings):
     """Bytes per second of a loop that takes batches on the device and does nothing."""
     import torch
     from forebay.torch import Loader
-    loader = Loader(dataset, device="cuda", threads=threads)
+    loader = Loader(dataset, device="cuda", **settings)
     for epoch in (50, 51):
         dataset.set_epoch(epoch)
         began, size = time.perf_counter(), 0
@@ -158,10 +159,10 @@ class Steps:
         return self.begun[0].elapsed_time(self.ended[-1]) / 1e3
 
 
-def consume(dataset, threads, step_seconds, epochs):
+def consume(dataset, settings, step_seconds, epochs):
     """Steps over some epochs, after one that warms up; checks that all rows came."""
     from forebay.torch import Loader
-    loader = Loader(dataset, device="cuda", threads=threads)
+    loader = Loader(dataset, device="cuda", **settings)
     steps = Steps(step_seconds)
     for epoch in range(epochs + 1):
         if epoch == 1:
@@ -197,15 +198,16 @@ def run(args, folder):
         make_table(table, args.row_bytes, args.table_gib << 30)
     opened, dataset = open_dataset(table, args)
     batch_bytes = args.batch * args.row_bytes
+    settings = {"threads": args.threads, "prefetch": args.prefetch}
     copy = copy_bandwidth(batch_bytes)
-    gather = gather_bandwidth(dataset, args.threads)
+    gather = gather_bandwidth(dataset, settings)
     rate = SHARE * min(copy, gather)
     print(f"{torch.cuda.get_device_name()}, {len(os.sched_getaffinity(0))} cores, rows of "
           f"{args.row_bytes} bytes, batches of {batch_bytes / 2**20:.0f} MiB")
-    most = device_bandwidth(dataset, args.threads)
+    most = device_bandwidth(dataset, settings)
     print(f"host to device {copy / 1e9:.1f} GB/s, gather {gather / 1e9:.1f} GB/s, both at once "
           f"{most / 1e9:.1f} GB/s; batches are taken at {rate / 1e9:.1f} GB/s")
-    steps, stats = consume(dataset, args.threads, batch_bytes / rate, args.epochs)
+    steps, stats = consume(dataset, settings, batch_bytes / rate, args.epochs)
     os.kill(opened._table.node_pid(), signal.SIGTERM)
     return report(steps, batch_bytes, rate, stats)
 
@@ -220,6 +222,9 @@ def report(steps, batch_bytes, rate, stats):
           f"{statistics.median(idle) * 1e6:.0f} µs, longest {max(idle) * 1e6:.0f} µs")
     print(f"starved steps: {100 * starved:.2f} % (bar: ≤ {100 * STARVED_SHARE:.0f} %) "
           f"{'ok' if starved <= STARVED_SHARE else 'MISSED'}")
+    if os.environ.get("FOREBAY_BENCH_STEPS"):
+        print("starved:", [(i + 1, int(gap * 1e6)) for i, gap in enumerate(idle)
+                           if gap > IDLE_SHARE * step][:200])
     print(f"the last epoch's waits: {stats}")
     return 0 if starved <= STARVED_SHARE else 1
 

@@ -46,10 +46,12 @@ class Batches:
     """
 
     def __init__(self, table: _native.Table, options: _native.StreamOptions,
-                 convert: Callable[[_native.Batch], Any]):
+                 convert: Callable[[_native.Batch], Any], prepare: Callable[[], None]):
+        """``prepare`` is called before anything is read."""
         self._table = table
         self._options = options
         self._convert = convert
+        self._prepare = prepare
         stream = table.stream(options)  # wrong arguments are an error now, not later
         self._len = max(0, stream.step_count - options.start_step)
         self._dropped_rows = stream.dropped_rows
@@ -63,10 +65,12 @@ class Batches:
         return self._dropped_rows
 
     def __iter__(self) -> Iterator[Any]:
+        self._prepare()
         stream = self._table.stream(self._options)
         convert = self._convert
         while (batch := stream.next()) is not None:
             yield convert(batch)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        self._prepare()
         return self._table.stream(self._options).arrow_stream()

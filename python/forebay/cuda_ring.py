@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import ctypes
 import queue
-import threading
+from collections import deque
 from typing import Any, NamedTuple
 
 import torch
@@ -41,8 +41,8 @@ class Sent(NamedTuple):
 
 class CudaRing:
     """Sends batches to a device through ``slots`` pinned buffers, each as large as the
-    largest batch so far. ``send`` is for threads that do nothing else on the device, and may
-    be called by several; it waits only for the copy that last used its buffer. ``receive`` is for the thread that trains: the work it
+    largest batch so far. ``send`` may be called by several threads; it waits only for the
+    copy that last used its buffer, and ``busy`` says whether it would. ``receive`` is for the thread that trains: the work it
     queues next waits, on the device, for the copy.
 
     Tensors that are pinned already, as those gathered into a pinned pool are, are copied
@@ -57,8 +57,10 @@ class CudaRing:
             raise RuntimeError("device=\"cuda\" needs CUDA, and torch finds none here")
         if self._device.index is None:
             self._device = torch.device("cuda", torch.cuda.current_device())
+        # For calls of every step: torch takes a number as it is, and looks into a device.
+        self._index = self._device.index
         self._stream = torch.cuda.Stream(self._device)
-        self._thread = threading.local()
+        self._copies: deque[torch.cuda.Event] = deque(maxlen=slots)  # the last ones
         self._free: queue.SimpleQueue[_Slot] = queue.SimpleQueue()
         for _ in range(slots):
             self._free.put(_Slot())
@@ -67,25 +69,31 @@ class CudaRing:
     def device(self) -> torch.device:
         return self._device
 
+    def busy(self) -> bool:
+        copies = self._copies
+        return len(copies) == copies.maxlen and not copies[0].query()
+
     def send(self, batch: Any) -> Sent:
-        if not hasattr(self._thread, "on_stream"):
-            # Once in each thread: to change streams around each batch takes as long as all
-            # the rest of this.
-            torch.cuda.set_stream(self._stream)
-            self._thread.on_stream = True
         slot = self._free.get()
         try:
             slot.wait()
             staged = slot.stage(batch)
-            on_device = mapped(staged, self._copy)
-            copied = self._stream.record_event()
+            before = torch.cuda.current_stream(self._index)
+            # Half as costly as torch.cuda.stream(), which looks at devices as well.
+            torch.cuda.set_stream(self._stream)
+            try:
+                on_device = mapped(staged, self._copy)
+                copied = self._stream.record_event()
+            finally:
+                torch.cuda.set_stream(before)
             slot.hold(staged, copied)
+            self._copies.append(copied)
         finally:
             self._free.put(slot)
         return Sent(on_device, copied)
 
     def receive(self, sent: Sent) -> Any:
-        current = torch.cuda.current_stream(self._device)
+        current = torch.cuda.current_stream(self._index)
         current.wait_event(sent.copied)
         for tensor in tensors(sent.batch):
             # Made on the other stream: its memory must not be used again before this

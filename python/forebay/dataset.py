@@ -12,6 +12,7 @@ import numpy as np
 from . import _arguments, _iceberg, _native
 from .batches import Batches, converter
 from .errors import SourceChanged, WarmupFailed
+from .residency import bring_all
 from .schema import Schema
 from .stream_options import stream_options
 
@@ -90,6 +91,7 @@ class Dataset:
         self._columns = columns
         self._how = how
         self._schema = Schema(table, columns)
+        self._brought: set[tuple[str, ...]] = set()  # columns that were all in the store
 
     @property
     def uri(self) -> str:
@@ -137,8 +139,9 @@ class Dataset:
                 format: str = "numpy", rank: int = 0, world_size: int = 1,
                 remainder: str = "drop", global_batch_size: int | None = None,
                 worker: int = 0, worker_count: int = 1, start_step: int = 0,
-                start_position: int = 0, fill_null: Any = None, strings: Any = "objects",
-                lists: Any = "objects", pad_value: Any = None) -> Batches:
+                start_position: int = 0, resident: bool = True, fill_null: Any = None,
+                strings: Any = "objects", lists: Any = "objects",
+                pad_value: Any = None) -> Batches:
         """The batches of an epoch; docs/python.md says what each argument does."""
         names = self._selected(columns)
         options = stream_options(
@@ -149,7 +152,8 @@ class Dataset:
         options.writable = format in ("torch", "jax")
         convert = converter(format, fill_null, self._names_of(names), strings=strings,
                             lists=lists, pad_value=pad_value)
-        return Batches(self._table, options, convert)
+        return Batches(self._table, options, convert,
+                       lambda: self._bring(names, options.shuffle, resident))
 
     def warmup(self, columns: Sequence[str] | None = None,
                progress: Callable[[_native.WarmupState], Any] | None = None
@@ -174,6 +178,14 @@ class Dataset:
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         return self._table.arrow_stream(self._columns)
+
+    def _bring(self, columns: list[str] | None, shuffle: str, resident: bool) -> None:
+        """Before an iteration: the order "global" needs all rows in the store. Later
+        iterations take what was evicted meanwhile from the source."""
+        key = tuple(self._names_of(columns))
+        if shuffle == "global" and resident and key not in self._brought:
+            bring_all(self._table, columns)
+            self._brought.add(key)
 
     def _selected(self, columns: Sequence[str] | None) -> list[str] | None:
         names = _arguments.column_names(columns)

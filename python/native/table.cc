@@ -14,6 +14,7 @@
 #include "native/open_arguments.h"
 #include "native/range_stream.h"
 #include "native/stream.h"
+#include "reader/residency.h"
 
 namespace nb = nanobind;
 
@@ -60,6 +61,14 @@ wire::Coverage CoverageOf(const Table& table, const Names& columns) {
   return Blocking(table.remote().get(), [&] {
     return table.remote()->Coverage(table.remote()->ViewOf(selection.columns));
   });
+}
+
+// (bytes that all rows take in the store, at least; its quota, 0: none)
+std::pair<uint64_t, uint64_t> Residency(const Table& table, const Names& columns) {
+  std::string store =
+      Blocking(table.remote().get(), [&] { return table.remote()->Store(); });
+  return {reader::StoredBytesMin(*table.manifest(), table.Select(columns).columns),
+          Unwrap(reader::QuotaBytes(store))};
 }
 
 nb::object ArrowStream(const Table& table, const Names& columns) {
@@ -130,6 +139,7 @@ void BindTable(nb::module_& m) {
       .def("arrow_stream", &ArrowStream, nb::arg("columns").none())
       .def("warmup", &Warmup, nb::arg("columns").none(), nb::arg("progress").none())
       .def("coverage", &CoverageOf, nb::arg("columns").none())
+      .def("residency", &Residency, nb::arg("columns").none())
       .def("node_pid", [](const Table& t) {
         return Blocking(t.remote().get(), [&] { return t.remote()->NodePid(); });
       });

@@ -423,4 +423,11 @@ Result<uint32_t> RemoteTable::NodePid() {
   return link_.node().pid;
 }
 
+Result<std::string> RemoteTable::Store() {
+  CheckFork();
+  std::lock_guard lock(mutex_);
+  FB_RETURN_NOT_OK(OpenOnNode(Deadline::After(options_.timeout)));
+  return link_.node().store;
+}
+
 }  // namespace forebay::reader

@@ -76,6 +76,8 @@ class RemoteTable {
       uint32_t view, const std::function<void(const wire::WarmupState&)>& report);
   Result<wire::Coverage> Coverage(uint32_t view);
   Result<uint32_t> NodePid();
+  // The node's, as model/store_spec.h writes it.
+  Result<std::string> Store();
 
  private:
   struct View {

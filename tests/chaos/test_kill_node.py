@@ -67,7 +67,8 @@ def read_forever(uri, store, seed, stop, failures, reads):
                 reads.value += 1
                 continue
             seen = []
-            epoch = dataset.batches(4096, shuffle=kind, seed=seed, remainder="keep")
+            epoch = dataset.batches(4096, shuffle=kind, seed=seed, remainder="keep",
+                                    resident=False)  # the store is too small on purpose
             for batch in epoch:
                 seen.append(check(batch).copy())
                 reads.value += 1

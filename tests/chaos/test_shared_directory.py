@@ -84,7 +84,8 @@ def read_everything(uri, socket, seed, failures):
         for _ in range(2):
             seen = []
             shuffle = rng.choice(["sequential", "global"])
-            for batch in dataset.batches(2048, shuffle=shuffle, seed=seed, remainder="keep"):
+            for batch in dataset.batches(2048, shuffle=shuffle, seed=seed, remainder="keep",
+                                         resident=False):  # nodes evict under each other
                 for k in range(8):
                     assert (batch[f"c{k}"] == batch["x"] * (k + 2)).all(), "mixed rows"
                 seen.append(batch["x"].copy())

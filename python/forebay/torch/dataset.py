@@ -29,11 +29,13 @@ class Dataset(ShardedDataset):
                  seed: int = 0, epoch: int = 0, columns: Sequence[str] | None = None,
                  rank: int | None = None, world_size: int | None = None,
                  dp_rank: int | None = None, dp_size: int | None = None, mesh: Any = None,
-                 remainder: str = "drop", start_step: int = 0, fill_null: Any = None,
+                 remainder: str = "drop", start_step: int = 0, resident: bool = True,
+                 fill_null: Any = None,
                  strings: Any = "objects", lists: Any = "objects", pad_value: Any = None,
                  from_arrow: Callable[[_native.Batch], Any] | None = None,
                  **open_arguments: Any):
         self._dataset = opened(uri, open_arguments)
+        self._resident = resident
         self.shapes = {"strings": strings, "lists": lists, "pad_value": pad_value}
         super().__init__(
             place.find(rank, world_size, dp_rank, dp_size, mesh),
@@ -62,6 +64,10 @@ class Dataset(ShardedDataset):
 
     def check_cursor(self, text: str, cursor: Mapping[str, Any]) -> None:
         _native.check_cursor(text, self._job)
+
+    def bring(self) -> None:
+        self._dataset._bring(self._arguments["columns"], self._arguments["shuffle"],
+                             self._resident)
 
     def column_names(self) -> list[str]:
         return self._dataset._names_of(self._arguments["columns"])

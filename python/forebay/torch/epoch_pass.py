@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections import deque
 from typing import Any
 
 from .. import _native
@@ -94,7 +95,11 @@ class EpochPass:
         self._workshop = Workshop(passes.tools, self._stream, passes.dataset.cursors(epoch))
         self._ring = passes.tools.ring
         self.stats = LoaderStats(epoch)
-        self._first: Made | None = None
+        # Made before they are asked for, where no threads do that: the first one of an
+        # epoch, and what is on its way to a device.
+        self._made: deque[Made] = deque()
+        self._made_count = 0
+        self._pulled: tuple[_native.Batch, float] | None = None
         self._over = False
         self._broken = False
         self._ahead: OrderedMap | None = None
@@ -109,8 +114,7 @@ class EpochPass:
 
     def make_first(self) -> None:
         if not self._passes.threads_after and self._stream.ready:
-            pulled = self._workshop.pull()
-            self._first = None if pulled is None else self._workshop.make(pulled)
+            self._make_one()
 
     def __iter__(self) -> EpochPass:
         return self
@@ -122,12 +126,10 @@ class EpochPass:
             raise RuntimeError("this iteration ended with an error: begin a new one. "
                                "dataset.state_dict() is from before the batch that failed")
         began = time.perf_counter()
-        made, self._first = self._first, None
+        made = self._next_made()
         if made is None:
-            made = self._next_made()
-            if made is None:
-                self._finish()
-                raise StopIteration
+            self._finish()
+            raise StopIteration
         self._count(time.perf_counter() - began, made)
         return made.batch
 
@@ -145,20 +147,44 @@ class EpochPass:
         self._progress.received(self._epoch, made.position)
 
     def _next_made(self) -> Made | None:
-        if self._ahead is None:
-            if self.stats.steps == self._step_count:
-                return None
-            # After an error of its own the native stream gives the same batch again.
-            pulled = self._workshop.pull()
-        self._broken = True
-        if self._ahead is None:
-            made = None if pulled is None else self._workshop.make(pulled)
-        else:
+        if self._ahead is not None:
+            self._broken = True
             _, made = self._ahead.take()
+            self._broken = False
+        else:
+            if not self._made:
+                self._make_one()
+            made = self._made.popleft() if self._made else None
+            if self._ring is not None:
+                self._send_more()
         if made is not None and self._ring is not None:
             made.batch = self._ring.receive(made.batch)
-        self._broken = False
         return made
+
+    def _make_one(self) -> None:
+        """Makes the next batch, if there is one. After an error the same one is next."""
+        if self._made_count == self._step_count:
+            return
+        if self._pulled is None:
+            self._pulled = self._workshop.pull()
+        self._broken = True
+        self._made.append(self._workshop.make(self._pulled))
+        self._broken = False
+        self._pulled = None
+        self._made_count += 1
+
+    def _send_more(self) -> None:
+        """Sends what is gathered to the device, as long as that takes no waiting; two at a
+        time, because the loop waits meanwhile."""
+        for _ in range(2):
+            if (len(self._made) >= self._passes.prefetch or not self._stream.ready
+                    or self._ring.busy()):
+                return
+            try:
+                self._make_one()
+            except Exception:  # noqa: BLE001: raised when the loop comes to that batch
+                self._broken = False
+                return
 
     def _finish(self) -> None:
         self._over = True

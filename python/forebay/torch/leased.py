@@ -57,7 +57,8 @@ class LeasedDataset(torch.utils.data.IterableDataset):
                  lease_seconds: float = 60.0, lost: str = "raise",
                  holder: str | None = None, shuffle: str | bool | None = "sequential",
                  window: int | None = None, seed: int = 0, epoch: int = 0,
-                 columns: Sequence[str] | None = None, fill_null: Any = None,
+                 columns: Sequence[str] | None = None, resident: bool = True,
+                 fill_null: Any = None,
                  strings: Any = "objects", lists: Any = "objects", pad_value: Any = None,
                  from_arrow: Callable[[_native.Batch], Any] | None = None,
                  **open_arguments: Any):
@@ -68,6 +69,7 @@ class LeasedDataset(torch.utils.data.IterableDataset):
         self._lease = {"path": os.path.abspath(os.fspath(leases)),
                        "lease_rows": whole("lease_rows", lease_rows, 1),
                        "lease_ms": milliseconds("lease_seconds", lease_seconds)}
+        self._resident = resident
         self._lost = choice("lost", lost, ("raise", "skip"))
         self._holder = holder
         names = self._dataset._selected(columns)
@@ -125,6 +127,8 @@ class LeasedDataset(torch.utils.data.IterableDataset):
         return self._batches(self._epoch)
 
     def _batches(self, epoch: int) -> Iterator[Any]:
+        self._dataset._bring(self._arguments["columns"], self._arguments["shuffle"],
+                             self._resident)
         leases = self._open()
         convert = self._converter()
         while (grant := _next_grant(leases)) is not None:

@@ -17,6 +17,9 @@ from .sharded import ShardedDataset
 from .workshop import Tools
 
 _THREADS_MAX = 8
+# To a GPU, at a time. Their buffers are held, and are best still in a cache when they are
+# gathered into again.
+_COPIES_MAX = 4
 
 
 class Loader:
@@ -88,7 +91,7 @@ def _ring(device: Any, prefetch: int) -> Any:
     if device is None or torch.device(device).type == "cpu":
         return None
     from ..cuda_ring import CudaRing
-    return CudaRing(device, slots=prefetch)
+    return CudaRing(device, slots=min(prefetch, _COPIES_MAX))
 
 
 def _pool(pin_memory: bool, ring: Any) -> _native.PinnedPool | None:

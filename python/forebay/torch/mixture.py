@@ -47,13 +47,15 @@ class Mixture(ShardedDataset):
                  seed: int = 0, epoch: int = 0, columns: Sequence[str] | None = None,
                  rank: int | None = None, world_size: int | None = None,
                  dp_rank: int | None = None, dp_size: int | None = None, mesh: Any = None,
-                 remainder: str = "drop", start_step: int = 0, fill_null: Any = None,
+                 remainder: str = "drop", start_step: int = 0, resident: bool = True,
+                 fill_null: Any = None,
                  strings: Any = "objects", lists: Any = "objects", pad_value: Any = None,
                  from_arrow: Callable[[_native.Batch], Any] | None = None,
                  **open_arguments: Any):
         self._sources = _opened(sources, open_arguments)
         self._columns = _common_columns(self._sources, column_names(columns))
         self._until = choice("until", until, UNTILS)
+        self._resident = resident
         self.shapes = {"strings": strings, "lists": lists, "pad_value": pad_value}
         super().__init__(
             place.find(rank, world_size, dp_rank, dp_size, mesh),
@@ -119,6 +121,10 @@ class Mixture(ShardedDataset):
         epoch = cursor.get("epoch", 0)
         weights = json.loads(self._schedule.get())["weights"]
         self._make(whole("epoch", epoch), weights, text)
+
+    def bring(self) -> None:
+        for source in self._sources.values():
+            source._bring(self._columns, self._arguments["shuffle"], self._resident)
 
     def column_names(self) -> list[str]:
         return self._columns

@@ -132,6 +132,9 @@ class ShardedDataset(torch.utils.data.IterableDataset):
     def prepare(self, epoch: int, start: int) -> None:
         """The job is there, or an iteration begins there."""
 
+    def bring(self) -> None:
+        """Before an iteration: loads what its order needs to have in the store."""
+
     def restore(self, cursor: Mapping[str, Any] | None) -> None:
         """Takes from a state what is not epoch and position. None: a worker goes by what
         the training process says."""
@@ -141,6 +144,7 @@ class ShardedDataset(torch.utils.data.IterableDataset):
     def begin(self) -> tuple[int, int]:
         """A loop of this process begins: with which epoch, from which position on."""
         place.check(self._place)
+        self.bring()
         epoch, start = self.progress.begin()
         self.prepare(epoch, start)
         if self._arguments["remainder"] == "keep" and self._place.size > 1:
@@ -181,6 +185,7 @@ class ShardedDataset(torch.utils.data.IterableDataset):
     def _of_worker(self, worker: int, worker_count: int) -> Iterator[Any]:
         """For a DataLoader, which asks its workers in turn."""
         place.check(self._place)
+        self.bring()
         epoch, start = self.epoch, self.progress.start
         saved, self._saved = self._saved, None
         if saved is not None:

@@ -46,13 +46,11 @@ class Tools(NamedTuple):
     pinned: bool           # native batches lie in pinned memory
 
     def threads(self, count: int) -> int:
-        """How many of so many threads have something to do ahead of the loop. What is the
-        user's, or copies, takes them all. To send what lies in pinned memory takes one: it
-        waits for nothing but Python, and more of them would make the loop wait for that."""
-        pins = bool(self.pin_memory or self.ring)
-        if self.transform or self.converts_itself or (pins and not self.pinned):
-            return count
-        return 1 if pins else 0
+        """How many of so many threads have something to do ahead of the loop: what is the
+        user's, or copies, takes them all. To send what lies in pinned memory is asynchronous
+        itself; a thread for it would only make the loop wait for Python."""
+        copies = bool(self.pin_memory or self.ring) and not self.pinned
+        return count if self.transform or self.converts_itself or copies else 0
 
 
 class Workshop:

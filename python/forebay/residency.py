@@ -1,0 +1,88 @@
+"""Order "global" reads everywhere at once: all its rows have to be in the store first."""
+
+from __future__ import annotations
+
+import logging
+import time
+
+from . import _native
+from .errors import NoRoom
+
+_SAY_SECONDS = 5.0
+# A store evicts before its quota is reached. One that is so full, with so much still to
+# come, will not hold it all.
+_FULL_SHARE, _DONE_SHARE = 0.85, 0.9
+_log = logging.getLogger("forebay")
+
+
+def bring_all(table: _native.Table, columns: list[str] | None) -> None:
+    """Fills the store with all rows of these columns. How far it is goes to the log
+    ``forebay``; NoRoom says by how much they do not fit."""
+    needed, quota = table.residency(columns)
+    if 0 < quota < needed:
+        raise NoRoom(_sentence(table.uri, needed, quota))
+    coverage = table.coverage(columns)
+    if coverage.chunks_stored == coverage.chunk_count:
+        return
+    filling = _Filling(table.uri, quota)
+    if _warmed_up(table, columns, filling):
+        coverage = table.coverage(columns)
+        if coverage.chunks_stored < coverage.chunk_count:
+            filling.require_room()
+
+
+def _warmed_up(table: _native.Table, columns: list[str] | None, filling: _Filling) -> bool:
+    """Whether all could be loaded; whoever reads what could not be gets the error."""
+    while True:
+        done = filling.chunks_done
+        try:
+            return not table.warmup(columns, filling).failures
+        except TimeoutError:
+            # The timeout is for waits in which nothing happens.
+            if filling.chunks_done <= done:
+                raise
+
+
+class _Filling:
+    """Hears how far a warm-up is, says so, and ends one that cannot succeed."""
+
+    def __init__(self, uri: str, quota: int):
+        self._uri = uri
+        self._quota = quota
+        self._said = 0.0
+        self._most_bytes = 0  # that a whole table was seen to need
+        self.chunks_done = 0
+
+    def __call__(self, state: _native.WarmupState) -> None:
+        self.chunks_done = max(self.chunks_done, state.chunks_done)
+        if state.chunks_done:
+            self._most_bytes = state.bytes_stored * state.chunk_count // state.chunks_done
+        if (state.chunks_done < _DONE_SHARE * state.chunk_count
+                and state.bytes_stored > _FULL_SHARE * self._quota):
+            self.require_room()
+        now = time.monotonic()
+        if now - self._said >= _SAY_SECONDS:
+            self._said = now
+            _log.info("filling the store with %s, all of which shuffle=\"global\" needs: %d of "
+                      "%d rows", self._uri, state.rows_done, state.row_count)
+
+    def require_room(self) -> None:
+        """An error where the table is what the store has no room for. What others evicted
+        may come back."""
+        if 0 < _DONE_SHARE * self._quota < self._most_bytes:
+            raise NoRoom(_sentence(self._uri, self._most_bytes, self._quota))
+
+
+def _sentence(uri: str, needed: int, quota: int) -> str:
+    more = max(needed - quota, needed // 20)  # a store is never filled to the brim
+    return (f"shuffle=\"global\" needs all rows in the store, and {uri} does not fit: it takes "
+            f"about {_size(needed)}, and the store has {_size(quota)}; use shuffle=\"window\", "
+            f"a store with {_size(more)} more, fewer columns, or resident=False to read from "
+            f"the source again and again")
+
+
+def _size(count: int) -> str:
+    for unit, name in ((1 << 30, "GiB"), (1 << 20, "MiB")):
+        if count >= unit:
+            return f"{count / unit:.1f} {name}"
+    return f"{count / 1024:.1f} KiB"

@@ -1,0 +1,22 @@
+// Whether all rows of a table can be in a store at once, as far as that is known before
+// they are.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "base/status.h"
+#include "model/chunk.h"
+#include "model/manifest.h"
+
+namespace forebay::reader {
+
+// What the rows of some columns take in a store, at least: text and lists count with
+// their offsets alone, and nulls not at all.
+uint64_t StoredBytesMin(const model::Manifest& manifest,
+                        const model::Projection& columns);
+
+// What the tiers of a store may hold together (model/store_spec.h); 0: no quota says.
+Result<uint64_t> QuotaBytes(std::string_view store);
+
+}  // namespace forebay::reader
