@@ -17,6 +17,7 @@ if(FOREBAY_TESTS)
                        ENVIRONMENT "GTEST_FILTER=*Exhaustive*")
 endif()
 forebay_folder_if_there(storage LINK forebay_model)
+forebay_folder_if_there(storage/shared LINK forebay_base)
 if(FOREBAY_TESTS)
   # Starts servers and temp folders for tests; link it with TEST_LINK forebay_test_support.
   add_library(forebay_test_support STATIC tests/support/hdfs_server.cc
@@ -77,7 +78,7 @@ forebay_folder_if_there(head ARROW LINK forebay_cluster forebay_storage forebay_
                         TEST_LINK forebay_test_support)
 forebay_folder_if_there(cli LINK forebay_reader forebay_storage nlohmann_json::nlohmann_json)
 # Its verbs are in the table of all verbs, and use what that folder has for every verb.
-forebay_folder_if_there(cli/files LINK forebay_cli)
+forebay_folder_if_there(cli/files LINK forebay_cli forebay_storage_shared)
 target_link_libraries(forebay_cli PUBLIC forebay_cli_files)
 # The programs. The command line links no Arrow (docs/adr/0006-two-programs.md).
 function(forebay_program name main)

@@ -1,9 +1,11 @@
-// forebay store ls|verify|gc DIR: works on the directory itself, with or without a node.
+// forebay store ls|verify|gc|usage DIR: works on the directory itself, with or without a
+// node.
 #include "cli/store.h"
 
 #include <CLI/CLI.hpp>
 #include <filesystem>
 
+#include "cli/files/store_usage.h"
 #include "cli/verbs.h"
 
 namespace forebay::cli {
@@ -13,6 +15,7 @@ constexpr Verb kStoreVerbs[] = {
     {"ls", "List the chunks: key, kind, size, last use", DeclareStoreLs},
     {"verify", "Check every chunk; bad ones go to quarantine", DeclareStoreVerify},
     {"gc", "Remove debris, and evict down to a quota", DeclareStoreGc},
+    {"usage", "Show who uses how much, when last and how often", DeclareStoreUsage},
 };
 
 }  // namespace

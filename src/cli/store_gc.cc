@@ -10,9 +10,11 @@
 #include <optional>
 
 #include "base/size.h"
+#include "cli/files/store_usage.h"
 #include "cli/output.h"
 #include "cli/store.h"
 #include "cli/text_table.h"
+#include "storage/shared/shared_directory.h"
 #include "storage/temp_name.h"
 
 namespace forebay::cli {
@@ -21,6 +23,8 @@ namespace {
 struct Arguments {
   std::string directory;
   std::string quota;
+  std::string keep_free;
+  std::string grace;
   bool dry_run = false;
   OutputFormat format = OutputFormat::kTable;
 };
@@ -141,6 +145,20 @@ void PrintCollected(const Collected& collected, OutputFormat format) {
 }
 
 Result<ExitCode> CollectAndReport(const Arguments& arguments) {
+  if (storage::SharedDirectory::IsOne(arguments.directory)) {
+    if (arguments.dry_run || !arguments.quota.empty()) {
+      return Status::Invalid("a shared directory takes --keep-free and --grace");
+    }
+    return CollectShared({.directory = arguments.directory,
+                          .keep_free = arguments.keep_free,
+                          .grace = arguments.grace,
+                          .format = arguments.format});
+  }
+  if (!arguments.keep_free.empty() || !arguments.grace.empty()) {
+    return Status::Invalid(
+        "--keep-free and --grace are for shared directories; a store "
+        "takes --quota");
+  }
   std::optional<uint64_t> quota;
   if (!arguments.quota.empty()) {
     FB_ASSIGN_OR_RETURN(quota, ParseSize(arguments.quota));
@@ -180,6 +198,12 @@ Run DeclareStoreGc(CLI::App& app) {
   app.add_option("--quota", arguments->quota,
                  "evict the least recently used chunks until at most this is left: 50GiB")
       ->option_text("SIZE");
+  app.add_option("--keep-free", arguments->keep_free,
+                 "of a shared directory: until this is free on its disk, 10% or 50GiB")
+      ->option_text("SHARE");
+  app.add_option("--grace", arguments->grace,
+                 "of a shared directory: what was used or evicted since stays")
+      ->option_text("TIME [10m]");
   app.add_flag("--dry-run", arguments->dry_run, "say what would go and change nothing");
   AddOutputOption(app, &arguments->format);
   return [arguments] { return CollectAndReport(*arguments); };

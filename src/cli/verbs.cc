@@ -6,6 +6,8 @@ namespace {
 constexpr Verb kVerbs[] = {
     {"inspect", "Show a table: schema, rows, files, how much is cached", DeclareInspect},
     {"warmup", "Load a table into the store", DeclareWarmup},
+    {"pull", "Copy a tree of files to a local folder, only what changed", DeclarePull},
+    {"path", "Show where a file is in a shared directory; bring it there", DeclarePath},
     {"status", "Show the nodes of this host: what they hold, who reads", DeclareStatus},
     {"store", "List, verify or clean a store directory", DeclareStore},
     {"node", "Run a node in the foreground", DeclareNode},

@@ -12,6 +12,8 @@ std::span<const Verb> Verbs();
 
 Run DeclareInspect(CLI::App& app);
 Run DeclareWarmup(CLI::App& app);
+Run DeclarePull(CLI::App& app);
+Run DeclarePath(CLI::App& app);
 Run DeclareStatus(CLI::App& app);
 Run DeclareStore(CLI::App& app);
 Run DeclareNode(CLI::App& app);

@@ -1,0 +1,52 @@
+// forebay path SRC --shared DIR
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "base/uri.h"
+#include "cli/files/files_arguments.h"
+#include "cli/files/shared_files.h"
+#include "cli/output.h"
+#include "cli/verbs.h"
+
+namespace forebay::cli {
+namespace {
+
+struct Arguments {
+  FilesArguments files;
+  std::string shared;
+  bool pin = false;
+  bool unpin = false;
+};
+
+Result<ExitCode> PrintPath(const Arguments& arguments) {
+  FB_ASSIGN_OR_RETURN(auto shared, OpenShared(arguments.shared, /*create=*/true));
+  FB_ASSIGN_OR_RETURN(auto files, OpenFiles(arguments.files));
+  bool one = files->manifest()->files().size() == 1 &&
+             files->uri().ends_with(files->manifest()->file_name(0));
+  if (!one) {
+    return Status::Invalid(RedactUri(files->uri()) +
+                           " is a folder: give one file of it, or pull the folder");
+  }
+  FB_ASSIGN_OR_RETURN(auto entry, BringShared(*shared, *files, 0));
+  if (arguments.pin || arguments.unpin) {
+    FB_RETURN_NOT_OK(shared->Pin(entry, arguments.pin));
+  }
+  Print(entry.file_path() + "\n");
+  return ExitCode::kOk;
+}
+
+}  // namespace
+
+Run DeclarePath(CLI::App& app) {
+  auto arguments = std::make_shared<Arguments>();
+  AddFilesArguments(app, "24h", &arguments->files);
+  app.add_option("--shared", arguments->shared, "the directory that hosts share")
+      ->required()
+      ->option_text("DIR");
+  auto* pin =
+      app.add_flag("--pin", arguments->pin, "gc leaves the file alone from now on");
+  app.add_flag("--unpin", arguments->unpin, "and no more")->excludes(pin);
+  return [arguments] { return PrintPath(*arguments); };
+}
+
+}  // namespace forebay::cli

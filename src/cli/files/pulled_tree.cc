@@ -1,0 +1,197 @@
+#include "cli/files/pulled_tree.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <linux/openat2.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+
+#include "base/errno_status.h"
+#include "base/mapping.h"
+#include "cli/files/copy_out.h"
+
+namespace forebay::cli {
+namespace {
+
+constexpr const char* kMemory = ".forebay-pull";
+constexpr const char* kTempFolder = ".forebay-pull-";
+
+// Below the folder and through no link, whatever names say and others put there.
+int OpenBelow(int folder, const std::string& path, uint64_t flags) {
+  open_how how{};
+  how.flags = flags | O_CLOEXEC;
+  if ((flags & O_CREAT) != 0) how.mode = 0666;
+  how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS;
+  auto fd =
+      static_cast<int>(::syscall(SYS_openat2, folder, path.c_str(), &how, sizeof(how)));
+  if (fd < 0 && errno == ENOSYS) {  // before Linux 5.6
+    return ::openat(folder, path.c_str(), static_cast<int>(how.flags) | O_NOFOLLOW, 0666);
+  }
+  return fd;
+}
+
+timespec FromNanos(int64_t nanos) {
+  return {.tv_sec = nanos / 1'000'000'000, .tv_nsec = nanos % 1'000'000'000};
+}
+
+bool SameTime(const timespec& time, int64_t nanos) {
+  timespec other = FromNanos(nanos);
+  return time.tv_sec == other.tv_sec && time.tv_nsec == other.tv_nsec;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<PulledTree>> PulledTree::Open(
+    const std::string& path, std::shared_ptr<reader::RemoteFiles> files) {
+  std::error_code error;
+  std::filesystem::create_directories(path, error);
+  auto tree = std::unique_ptr<PulledTree>(new PulledTree(path, std::move(files)));
+  tree->folder_ = UniqueFd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!tree->folder_.valid()) return ErrnoStatus(errno, "open the folder " + path);
+  FB_RETURN_NOT_OK(tree->MakeTempFolder());
+  tree->LoadPrevious();
+  return tree;
+}
+
+// Without a memory of what was pulled, or with one that is of no use, all is pulled.
+void PulledTree::LoadPrevious() {
+  UniqueFd fd(OpenBelow(folder_.get(), kMemory, O_RDONLY));
+  struct stat st {};
+  if (!fd.valid() || ::fstat(fd.get(), &st) != 0 || st.st_size == 0) return;
+  auto mapping =
+      Mapping::Map(fd.get(), static_cast<size_t>(st.st_size), Mapping::Mode::kShared);
+  if (!mapping.ok()) return;
+  auto copy = std::make_shared<const std::string>((*mapping)->bytes());
+  auto manifest = model::FilesManifest::View(*copy, copy);
+  if (manifest.ok()) previous_ = *std::move(manifest);
+}
+
+bool PulledTree::IsThere(uint32_t file) const {
+  if (previous_ == nullptr) return false;
+  const model::FilesManifest& manifest = *files_->manifest();
+  std::string path = manifest.FilePath(file);
+  auto before = previous_->FindFile(path);
+  if (!before || previous_->origin() != manifest.origin() ||
+      previous_->root() != manifest.root() ||
+      previous_->object(*before).identity != manifest.object(file).identity) {
+    return false;
+  }
+  struct stat st {};
+  if (::fstatat(folder_.get(), path.c_str(), &st, AT_SYMLINK_NOFOLLOW) != 0 ||
+      !S_ISREG(st.st_mode)) {
+    return false;
+  }
+  const model::FileRecord& record = manifest.files()[file];
+  return st.st_size == record.size &&
+         (record.mtime_ns == 0 || SameTime(st.st_mtim, record.mtime_ns));
+}
+
+Status PulledTree::MakeDirectories() {
+  const model::FilesManifest& manifest = *files_->manifest();
+  for (uint32_t i = 1; i < manifest.directories().size(); ++i) {
+    std::string path(manifest.directory_path(i));
+    if (::mkdirat(folder_.get(), path.c_str(), 0777) == 0 || errno == EEXIST) continue;
+    return ErrnoStatus(errno, "make the folder " + path_ + "/" + path);
+  }
+  return Status::OK();
+}
+
+std::string PulledTree::TempName() {
+  return fmt::format("{}/{}", temp_folder_, next_temp_++);
+}
+
+// One of this process, and away with those of processes that died long ago.
+Status PulledTree::MakeTempFolder() {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  for (fs::directory_iterator it(path_, error), end; !error && it != end;
+       it.increment(error)) {
+    std::error_code ignored;
+    if (!it->path().filename().string().starts_with(kTempFolder)) continue;
+    auto age = fs::file_time_type::clock::now() - it->last_write_time(ignored);
+    if (!ignored && age > std::chrono::hours(1)) fs::remove_all(it->path(), ignored);
+  }
+  temp_folder_ =
+      fmt::format("{}{}-{}", kTempFolder, ::getpid(), Clock::Real().WallNanos());
+  if (::mkdirat(folder_.get(), temp_folder_.c_str(), 0777) == 0) return Status::OK();
+  return ErrnoStatus(errno, "make a folder in " + path_);
+}
+
+PulledTree::~PulledTree() {
+  if (temp_folder_.empty()) return;
+  std::error_code ignored;
+  std::filesystem::remove_all(path_ + "/" + temp_folder_, ignored);
+}
+
+Result<UniqueFd> PulledTree::Create(const std::string& name) const {
+  UniqueFd fd(OpenBelow(folder_.get(), name, O_WRONLY | O_CREAT | O_EXCL));
+  if (!fd.valid()) return ErrnoStatus(errno, "make " + path_ + "/" + name);
+  return fd;
+}
+
+Status PulledTree::Finish(int fd, uint32_t file, const std::string& temp,
+                          const std::string& name) {
+  int64_t mtime_ns = files_->manifest()->files()[file].mtime_ns;
+  if (mtime_ns != 0) {
+    timespec times[2] = {FromNanos(mtime_ns), FromNanos(mtime_ns)};
+    times[0].tv_nsec = UTIME_OMIT;
+    if (::futimens(fd, times) != 0) return ErrnoStatus(errno, "set the time of " + name);
+  }
+  if (::renameat(folder_.get(), temp.c_str(), folder_.get(), name.c_str()) == 0) {
+    return Status::OK();
+  }
+  return ErrnoStatus(errno, "write " + path_ + "/" + name);
+}
+
+Status PulledTree::WriteBy(uint32_t file, const std::function<Status(int fd)>& write) {
+  std::string name = files_->manifest()->FilePath(file);
+  std::string temp = TempName();
+  FB_ASSIGN_OR_RETURN(UniqueFd fd, Create(temp));
+  Status status = write(fd.get());
+  if (status.ok()) status = Finish(fd.get(), file, temp, name);
+  if (status.ok()) return status;
+  ::unlinkat(folder_.get(), temp.c_str(), 0);
+  return status.WithContext(name);
+}
+
+Status PulledTree::Write(uint32_t file, std::string_view bytes) {
+  return WriteBy(file, [&](int fd) { return WriteAll(fd, bytes, path_); });
+}
+
+Status PulledTree::Copy(uint32_t file) {
+  return WriteBy(file, [&](int fd) { return CopyOut(*files_, file, fd); });
+}
+
+Status PulledTree::CopyFrom(uint32_t file, const std::string& path) {
+  return WriteBy(file, [&](int fd) { return CopyFile(path, fd); });
+}
+
+Status PulledTree::CopyOne(const std::function<Status(int fd)>& write,
+                           const std::string& path) {
+  std::string temp =
+      fmt::format("{}.forebay-{}-{}", path, ::getpid(), Clock::Real().WallNanos());
+  UniqueFd fd(::open(temp.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+  if (!fd.valid()) return ErrnoStatus(errno, "make " + temp);
+  Status status = write(fd.get());
+  if (status.ok() && ::rename(temp.c_str(), path.c_str()) != 0) {
+    status = ErrnoStatus(errno, "write " + path);
+  }
+  if (!status.ok()) ::unlink(temp.c_str());
+  return status;
+}
+
+Status PulledTree::Remember() {
+  std::string temp = TempName();
+  FB_ASSIGN_OR_RETURN(UniqueFd fd, Create(temp));
+  FB_RETURN_NOT_OK(WriteAll(fd.get(), files_->manifest()->bytes(), path_ + "/" + temp));
+  if (::renameat(folder_.get(), temp.c_str(), folder_.get(), kMemory) == 0) {
+    return Status::OK();
+  }
+  return ErrnoStatus(errno, "write " + path_ + "/" + kMemory);
+}
+
+}  // namespace forebay::cli

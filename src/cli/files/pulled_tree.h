@@ -1,0 +1,58 @@
+// A local folder that a tree is pulled into: which of its files are there already, and
+// how a file gets there. Thread-safe.
+//
+// What was pulled is written down in .forebay-pull, the manifest of that version. A file
+// is left alone when its identity is the one of then and nobody has touched it since:
+// size and modification time are those it was given.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/status.h"
+#include "base/unique_fd.h"
+#include "reader/remote_files.h"
+
+namespace forebay::cli {
+
+class PulledTree {
+ public:
+  // Makes the folder when it is missing.
+  static Result<std::unique_ptr<PulledTree>> Open(
+      const std::string& path, std::shared_ptr<reader::RemoteFiles> files);
+
+  ~PulledTree();
+  // The only file of a tree, as the file `path`.
+  static Status CopyOne(const std::function<Status(int fd)>& write,
+                        const std::string& path);
+
+  bool IsThere(uint32_t file) const;
+  Status MakeDirectories();
+  // Under a name of its own first, then renamed: nobody sees a part of a file.
+  Status Write(uint32_t file, std::string_view bytes);
+  Status Copy(uint32_t file);
+  Status CopyFrom(uint32_t file, const std::string& path);
+  // Once every file is there.
+  Status Remember();
+
+ private:
+  PulledTree(std::string path, std::shared_ptr<reader::RemoteFiles> files)
+      : path_(std::move(path)), files_(std::move(files)) {}
+  void LoadPrevious();
+  Status WriteBy(uint32_t file, const std::function<Status(int fd)>& write);
+  Result<UniqueFd> Create(const std::string& name) const;
+  std::string TempName();
+  Status MakeTempFolder();
+  Status Finish(int fd, uint32_t file, const std::string& temp, const std::string& name);
+
+  const std::string path_;
+  std::shared_ptr<reader::RemoteFiles> files_;
+  std::shared_ptr<const model::FilesManifest> previous_;
+  UniqueFd folder_;
+  std::string temp_folder_;
+  std::atomic<uint64_t> next_temp_{0};
+};
+
+}  // namespace forebay::cli

@@ -1,0 +1,55 @@
+#include "cli/files/shared_files.h"
+
+#include <filesystem>
+
+#include "base/uri.h"
+#include "cli/files/copy_out.h"
+#include "cli/output.h"
+
+namespace forebay::cli {
+namespace {
+
+// Where this user's cache is; empty when there is none.
+std::string VerifiedFolder() {
+  const char* cache = std::getenv("XDG_CACHE_HOME");
+  const char* home = std::getenv("HOME");
+  std::string base;
+  if (cache != nullptr && *cache != 0) {
+    base = cache;
+  } else if (home != nullptr && *home != 0) {
+    base = std::string(home) + "/.cache";
+  }
+  if (base.empty()) return {};
+  std::error_code error;
+  std::filesystem::create_directories(base + "/forebay/verified", error);
+  return error ? std::string() : base + "/forebay/verified";
+}
+
+}  // namespace
+
+Result<std::unique_ptr<storage::SharedDirectory>> OpenShared(const std::string& path,
+                                                             bool create) {
+  std::error_code error;
+  auto absolute = std::filesystem::absolute(path, error);
+  if (error) return Status::Invalid("not a usable path: " + path);
+  std::string folder = absolute.lexically_normal().string();
+  while (folder.size() > 1 && folder.ends_with('/')) folder.pop_back();
+  return storage::SharedDirectory::Open(
+      {.path = folder, .create = create, .memory = VerifiedFolder()});
+}
+
+Result<storage::SharedEntry> BringShared(storage::SharedDirectory& shared,
+                                         reader::RemoteFiles& files, uint32_t file) {
+  const model::FilesManifest& manifest = *files.manifest();
+  storage::SharedDirectory::Content content{
+      .key = manifest.object(file).ContentHash(manifest.origin()),
+      .file_name = std::string(manifest.file_name(file)),
+      .dataset = Printable(RedactUri(manifest.root())),
+      .write = [&](int fd) { return CopyOut(files, file, fd); }};
+  FB_ASSIGN_OR_RETURN(auto entry,
+                      shared.Bring(content, Deadline::After(files.timeout())));
+  shared.NoteUse(entry);
+  return entry;
+}
+
+}  // namespace forebay::cli

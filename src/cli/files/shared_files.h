@@ -1,0 +1,19 @@
+// Files of a tree in a shared directory.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "reader/remote_files.h"
+#include "storage/shared/shared_directory.h"
+
+namespace forebay::cli {
+
+// Opens or makes it; what this host verified is remembered in the user's cache.
+Result<std::unique_ptr<storage::SharedDirectory>> OpenShared(const std::string& path,
+                                                             bool create);
+// The verified file in the directory, brought there through the node if it is missing.
+Result<storage::SharedEntry> BringShared(storage::SharedDirectory& shared,
+                                         reader::RemoteFiles& files, uint32_t file);
+
+}  // namespace forebay::cli

@@ -1,0 +1,252 @@
+#include "storage/shared/shared_directory.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <fstream>
+#include <thread>
+
+#include "base/errno_status.h"
+#include "base/unique_fd.h"
+#include "storage/shared/shared_files.h"
+
+namespace forebay::storage {
+namespace {
+
+constexpr milliseconds kLockPoll{20};
+// A file server may need a moment to show what another host did.
+constexpr int kAttempts = 5;
+constexpr milliseconds kAttemptPause{50};
+
+std::string FileText(const std::string& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+// Whoever holds it downloads. Where locks lie or fail, several do: that costs bytes only.
+UniqueFd LockFor(const std::string& path, Deadline deadline) {
+  UniqueFd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
+  while (fd.valid() && ::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
+    if ((errno != EWOULDBLOCK && errno != EINTR) || deadline.passed()) break;
+    std::this_thread::sleep_for(kLockPoll);
+  }
+  return fd;
+}
+
+// Hashes what was written, as it is on the disk.
+Result<SharedName> NameOf(const std::string& path, const Hash128& key) {
+  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd.valid()) return ErrnoStatus(errno, "open " + path);
+  SharedName name{.key = key};
+  Hasher hasher(key.low);
+  std::vector<char> buffer(1 << 22);
+  for (;;) {
+    ssize_t n = ::read(fd.get(), buffer.data(), buffer.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return ErrnoStatus(errno, "read " + path);
+    if (n == 0) break;
+    hasher.Update(buffer.data(), static_cast<size_t>(n));
+    name.size += static_cast<uint64_t>(n);
+  }
+  name.checksum = hasher.Digest();
+  return name;
+}
+
+}  // namespace
+
+bool SharedDirectory::IsOne(const std::string& path) {
+  return FileText(path + "/" + kSharedFormat).starts_with("forebay-shared ");
+}
+
+Result<std::unique_ptr<SharedDirectory>> SharedDirectory::Open(Options options) {
+  auto directory =
+      std::unique_ptr<SharedDirectory>(new SharedDirectory(std::move(options)));
+  FB_RETURN_NOT_OK(directory->Prepare());
+  return directory;
+}
+
+Status SharedDirectory::Prepare() {
+  std::string format = Folder(kSharedFormat);
+  std::string text = FileText(format);
+  if (text.empty()) {
+    if (!options_.create) {
+      return Status::NotFound(options_.path + " is not a shared directory of Forebay");
+    }
+    FB_RETURN_NOT_OK(MakeFolder(options_.path));
+    FB_ASSIGN_OR_RETURN(auto names, ListFolder(options_.path));
+    bool ours = std::ranges::find(names, std::string(kSharedFormat)) != names.end();
+    if (!names.empty() && !ours) {
+      return Status::Invalid(options_.path +
+                             " holds other things; give an empty or new folder");
+    }
+    // Several hosts may begin at once: they write the same.
+    std::string temp = options_.path + "/" + UniqueName();
+    FB_RETURN_NOT_OK(WriteSmallFile(temp, kSharedFormatText));
+    if (::rename(temp.c_str(), format.c_str()) != 0) {
+      return ErrnoStatus(errno, "make " + format);
+    }
+    text = kSharedFormatText;
+  }
+  if (text != kSharedFormatText) {
+    return Status::Unsupported(options_.path + " was made by another version of Forebay");
+  }
+  for (const char* name : {kSharedEntries, kSharedTemp, kSharedTrash, kSharedLocks}) {
+    Status made = MakeFolder(Folder(name));
+    // A directory that cannot be written can be read.
+    if (!made.ok() && made.code() != StatusCode::kPermission) return made;
+  }
+  return Status::OK();
+}
+
+std::string SharedDirectory::BucketOf(const Hash128& key) const {
+  return Folder(kSharedEntries) + "/" + key.ToHex().substr(0, 2);
+}
+
+Result<SharedEntry> SharedDirectory::Find(const Hash128& key) {
+  std::string bucket = BucketOf(key);
+  std::string prefix = key.ToHex() + "-";
+  for (int attempt = 1;; ++attempt) {
+    auto names = ListFolder(bucket);
+    if (!names.ok() && names.status().code() != StatusCode::kNotFound &&
+        attempt < kAttempts) {
+      std::this_thread::sleep_for(kAttemptPause);  // a stale handle, say
+      continue;
+    }
+    if (!names.ok()) return names.status();
+    std::ranges::sort(*names);
+    for (const std::string& text : *names) {
+      auto name = text.starts_with(prefix) ? SharedName::Parse(text) : std::nullopt;
+      if (!name) continue;
+      auto entry = ReadSharedEntry(bucket + "/" + text, *name);
+      if (entry.ok() && Verify(*entry).ok()) return entry;
+    }
+    return Status::NotFound("the file is not in " + options_.path);
+  }
+}
+
+std::string SharedDirectory::MemoryOf(const SharedEntry& entry) const {
+  return options_.memory + "/" + HashBytes(entry.folder).ToHex();
+}
+
+// Once per host: as long as the file has the same inode, size and time, it was not
+// written since.
+Status SharedDirectory::Verify(const SharedEntry& entry) {
+  std::string path = entry.file_path();
+  struct stat st {};
+  if (::lstat(path.c_str(), &st) != 0) return ErrnoStatus(errno, "look at " + path);
+  bool plain =
+      S_ISREG(st.st_mode) && static_cast<uint64_t>(st.st_size) == entry.name.size;
+  std::string state = fmt::format("{} {} {} {}.{}", entry.name.ToString(), st.st_ino,
+                                  st.st_size, st.st_mtim.tv_sec, st.st_mtim.tv_nsec);
+  bool remember = !options_.memory.empty();
+  if (plain && remember && FileText(MemoryOf(entry)) == state) return Status::OK();
+  Status verified =
+      plain ? VerifySharedFile(entry) : Status::Corrupt(path + " does not have its size");
+  if (verified.code() == StatusCode::kCorrupt) ToTrash(entry.folder);
+  if (verified.ok() && remember) {
+    std::string temp = options_.memory + "/" + UniqueName();
+    if (WriteSmallFile(temp, state).ok()) {
+      ::rename(temp.c_str(), MemoryOf(entry).c_str());
+    }
+  }
+  return verified;
+}
+
+Result<SharedEntry> SharedDirectory::Bring(const Content& content, Deadline deadline) {
+  auto found = Find(content.key);
+  if (found.ok() || found.status().code() != StatusCode::kNotFound) return found;
+  std::string lock_path = Folder(kSharedLocks) + "/" + content.key.ToHex();
+  UniqueFd lock = LockFor(lock_path, deadline);
+  found = Find(content.key);
+  if (found.ok()) return found;
+  auto published = Publish(content);
+  ::unlink(lock_path.c_str());  // whoever waits holds its own and finds the entry
+  return published;
+}
+
+Result<SharedEntry> SharedDirectory::Publish(const Content& content) {
+  std::string temp = Folder(kSharedTemp) + "/" + UniqueName();
+  std::string inner = temp + "/" + kSharedContent;
+  FB_RETURN_NOT_OK(MakeFolder(temp));
+  auto fill = [&]() -> Result<SharedName> {
+    FB_RETURN_NOT_OK(MakeFolder(inner));
+    std::string path = inner + "/" + content.file_name;
+    UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+    if (!fd.valid()) return ErrnoStatus(errno, "make " + path);
+    FB_RETURN_NOT_OK(content.write(fd.get()));
+    if (::fchmod(fd.get(), 0444) != 0 || ::fsync(fd.get()) != 0) {
+      return ErrnoStatus(errno, "write " + path);
+    }
+    fd.Reset();
+    FB_RETURN_NOT_OK(WriteSmallFile(temp + "/" + kSharedDataset, content.dataset + "\n"));
+    FB_RETURN_NOT_OK(WriteSmallFile(temp + "/" + kSharedUsed, ""));
+    return NameOf(path, content.key);
+  };
+  auto name = fill();
+  if (!name.ok()) {
+    RemoveTree(temp);
+    return name.status();
+  }
+  return TakePlace(temp, *name);
+}
+
+Result<SharedEntry> SharedDirectory::TakePlace(const std::string& temp,
+                                               const SharedName& name) {
+  std::string bucket = BucketOf(name.key);
+  FB_RETURN_NOT_OK(MakeFolder(bucket));
+  std::string folder = bucket + "/" + name.ToString();
+  int error = ::rename(temp.c_str(), folder.c_str()) == 0 ? 0 : errno;
+  // Somebody was first, or the server did it and its answer was lost: what is there now
+  // counts, whatever rename said.
+  if (error != 0) RemoveTree(temp);
+  for (int attempt = 1;; ++attempt) {
+    auto entry = ReadSharedEntry(folder, name);
+    Status status = entry.ok() ? Verify(*entry) : entry.status();
+    if (status.ok()) return entry;
+    if (attempt == kAttempts) {
+      return error != 0 ? ErrnoStatus(error, "publish " + folder) : status;
+    }
+    std::this_thread::sleep_for(kAttemptPause);
+  }
+}
+
+void SharedDirectory::NoteUse(const SharedEntry& entry) {
+  std::string path = entry.folder + "/" + kSharedUsed;
+  UniqueFd fd(::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
+  if (fd.valid()) (void)!::write(fd.get(), "+", 1);
+}
+
+Status SharedDirectory::Pin(const SharedEntry& entry, bool pinned) {
+  std::string path = entry.folder + "/" + kSharedPin;
+  if (pinned && !entry.pinned) return WriteSmallFile(path, "");
+  if (!pinned && ::unlink(path.c_str()) != 0 && errno != ENOENT) {
+    return ErrnoStatus(errno, "remove " + path);
+  }
+  return Status::OK();
+}
+
+Result<std::vector<SharedEntry>> SharedDirectory::List() {
+  std::vector<SharedEntry> entries;
+  FB_ASSIGN_OR_RETURN(auto buckets, ListFolder(Folder(kSharedEntries)));
+  for (const std::string& bucket : buckets) {
+    std::string path = Folder(kSharedEntries) + "/" + bucket;
+    auto names = ListFolder(path);
+    if (!names.ok()) continue;
+    for (const std::string& text : *names) {
+      auto name = SharedName::Parse(text);
+      if (!name) continue;
+      // One that is going away just now is no entry any more.
+      auto entry = ReadSharedEntry(path + "/" + text, *name);
+      if (entry.ok()) entries.push_back(*std::move(entry));
+    }
+  }
+  return entries;
+}
+
+}  // namespace forebay::storage

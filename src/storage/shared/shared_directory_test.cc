@@ -1,0 +1,206 @@
+#include "storage/shared/shared_directory.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "storage/shared/shared_files.h"
+
+namespace forebay::storage {
+namespace {
+
+namespace fs = std::filesystem;
+
+class SharedDirectoryTest : public testing::Test {
+ protected:
+  SharedDirectoryTest() {
+    std::string pattern = (fs::temp_directory_path() / "forebay-shared-XXXXXX").string();
+    root_ = ::mkdtemp(pattern.data());
+    fs::create_directory(root_ + "/memory");
+  }
+  ~SharedDirectoryTest() override { RemoveTree(root_); }
+
+  std::unique_ptr<SharedDirectory> Open(bool remember = false) {
+    return SharedDirectory::Open({.path = root_ + "/shared",
+                                  .create = true,
+                                  .memory = remember ? root_ + "/memory" : ""})
+        .ValueOrDie();
+  }
+  SharedDirectory::Content Content(uint64_t id, const std::string& text) {
+    return {.key = {id, id},
+            .file_name = "model.bin",
+            .dataset = "s3://b/models",
+            .write = [this, text](int fd) {
+              ++written_;
+              bool whole = ::write(fd, text.data(), text.size()) ==
+                           static_cast<ssize_t>(text.size());
+              return whole ? Status::OK() : Status::Full("no room");
+            }};
+  }
+  SharedEntry Bring(SharedDirectory& shared, uint64_t id, const std::string& text) {
+    return shared.Bring(Content(id, text), Deadline::After(std::chrono::seconds(30)))
+        .ValueOrDie();
+  }
+  static std::string Read(const SharedEntry& entry) {
+    std::ifstream file(entry.file_path());
+    return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  }
+  void SetUsed(const SharedEntry& entry, int64_t seconds_ago) {
+    timespec now{};
+    ::clock_gettime(CLOCK_REALTIME, &now);
+    now.tv_sec -= seconds_ago;
+    timespec times[2] = {now, now};
+    ::utimensat(AT_FDCWD, (entry.folder + "/used").c_str(), times, 0);
+  }
+
+  std::string root_;
+  std::atomic<int> written_{0};
+};
+
+TEST_F(SharedDirectoryTest, KeepsAFileWholeAndReadOnly) {
+  auto shared = Open();
+  SharedEntry entry = Bring(*shared, 1, "weights");
+  EXPECT_EQ(Read(entry), "weights");
+  EXPECT_TRUE(entry.file_path().ends_with("/model.bin"));
+  struct stat st {};
+  ASSERT_EQ(::stat(entry.file_path().c_str(), &st), 0);
+  EXPECT_EQ(st.st_mode & 0777, 0444U);
+  EXPECT_EQ(Bring(*Open(), 1, "weights").folder, entry.folder);
+  EXPECT_EQ(written_, 1);
+  EXPECT_TRUE(fs::is_empty(root_ + "/shared/tmp"));
+  EXPECT_TRUE(fs::is_empty(root_ + "/shared/locks"));
+}
+
+TEST_F(SharedDirectoryTest, KeepsOldAndNewVersionsApart) {
+  auto shared = Open();
+  SharedEntry old = Bring(*shared, 1, "old");
+  SharedEntry fresh = Bring(*shared, 2, "new");
+  EXPECT_EQ(Read(old), "old");
+  EXPECT_EQ(Read(fresh), "new");
+}
+
+TEST_F(SharedDirectoryTest, FindsOutWhatSomebodyChanged) {
+  for (bool remember : {false, true}) {
+    auto shared = Open(remember);
+    SharedEntry entry = Bring(*shared, 7, "right");
+    ASSERT_EQ(::chmod(entry.file_path().c_str(), 0644), 0);
+    std::ofstream(entry.file_path()) << "wrong";
+    EXPECT_EQ(shared->Find({7, 7}).status().code(), StatusCode::kNotFound);
+    EXPECT_EQ(Read(Bring(*shared, 7, "right")), "right");
+  }
+}
+
+TEST_F(SharedDirectoryTest, LeavesNothingWhenTheSourceFails) {
+  auto shared = Open();
+  auto content = Content(1, "x");
+  content.write = [](int) { return Status::Changed("the object was overwritten"); };
+  auto failed = shared->Bring(content, Deadline::After(std::chrono::seconds(9)));
+  EXPECT_EQ(failed.status().code(), StatusCode::kChanged);
+  EXPECT_TRUE(fs::is_empty(root_ + "/shared/tmp"));
+  EXPECT_EQ(Read(Bring(*shared, 1, "x")), "x");
+}
+
+TEST_F(SharedDirectoryTest, TakesWhatAnotherHostPublishedFirst) {
+  auto shared = Open();
+  auto other = Open();
+  auto content = Content(1, "same");
+  // While this one downloads, the other publishes: as when locks lie.
+  content.write = [&](int fd) {
+    fs::remove_all(root_ + "/shared/locks");
+    Bring(*other, 1, "same");
+    return Content(1, "same").write(fd);
+  };
+  SharedEntry entry =
+      shared->Bring(content, Deadline::After(std::chrono::seconds(9))).ValueOrDie();
+  EXPECT_EQ(Read(entry), "same");
+  EXPECT_EQ(written_, 2);
+  EXPECT_EQ(shared->List().ValueOrDie().size(), 1);
+  EXPECT_TRUE(fs::is_empty(root_ + "/shared/tmp"));
+}
+
+TEST_F(SharedDirectoryTest, DownloadsOnceForManyThreads) {
+  auto shared = Open();
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 8; ++i) {
+    threads.emplace_back([&] {
+      for (uint64_t id = 1; id <= 20; ++id) {
+        EXPECT_EQ(Read(Bring(*shared, id, std::to_string(id))), std::to_string(id));
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(written_, 20);
+}
+
+TEST_F(SharedDirectoryTest, MakesRoomByLeastRecentUse) {
+  auto shared = Open();
+  std::vector<SharedEntry> entries;
+  for (uint64_t id = 0; id < 6; ++id) {
+    entries.push_back(Bring(*shared, id + 1, std::string(100, 'x')));
+    SetUsed(entries.back(), 10'000 - static_cast<int64_t>(id) * 1000);
+  }
+  ASSERT_TRUE(shared->Pin(entries[0], true).ok());
+  shared->NoteUse(entries[1]);  // just now
+  std::ifstream reading(entries[2].file_path());
+  SharedDirectory::CollectOptions options{
+      .keep_free_bytes = 1200, .free_bytes = []() -> Result<uint64_t> { return 1000; }};
+  auto collected = shared->Collect(options).ValueOrDie();
+  EXPECT_EQ(collected.files, 2);
+  EXPECT_EQ(collected.bytes, 200);
+  std::vector<bool> left;
+  for (const auto& entry : entries) left.push_back(fs::exists(entry.file_path()));
+  EXPECT_EQ(left, (std::vector<bool>{true, true, false, false, true, true}));
+  // Who reads goes on, and for others the file is in the trash for a while.
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(reading), {}).size(), 100);
+  EXPECT_EQ(ListFolder(root_ + "/shared/trash").ValueOrDie().size(), 2);
+  options.keep_free_bytes = 0;
+  EXPECT_EQ(shared->Collect(options).ValueOrDie().trash_removed, 0);
+  options.grace = milliseconds(-1000);
+  EXPECT_EQ(shared->Collect(options).ValueOrDie().trash_removed, 2);
+  EXPECT_TRUE(fs::is_empty(root_ + "/shared/trash"));
+}
+
+TEST_F(SharedDirectoryTest, SweepsWhatDeadWritersLeft) {
+  auto shared = Open();
+  fs::create_directories(root_ + "/shared/tmp/dead/content");
+  std::ofstream(root_ + "/shared/tmp/dead/content/x") << "half";
+  EXPECT_EQ(shared->Collect({}).ValueOrDie().temp_removed, 0);
+  SharedDirectory::CollectOptions later{.debris = milliseconds(-1000)};
+  EXPECT_EQ(shared->Collect(later).ValueOrDie().temp_removed, 1);
+}
+
+TEST_F(SharedDirectoryTest, RefusesAFolderThatHoldsOtherThings) {
+  std::ofstream(root_ + "/mine") << "x";
+  auto opened = SharedDirectory::Open({.path = root_});
+  EXPECT_EQ(opened.status().code(), StatusCode::kInvalid);
+  EXPECT_FALSE(SharedDirectory::IsOne(root_));
+  Open();
+  EXPECT_TRUE(SharedDirectory::IsOne(root_ + "/shared"));
+}
+
+// Writers are killed at any moment: no wrong file under a final name, ever.
+TEST_F(SharedDirectoryTest, StandsWritersThatDie) {
+  for (int round = 0; round < 20; ++round) {
+    pid_t pid = ::fork();
+    if (pid == 0) {
+      auto shared = Open();
+      for (uint64_t id = 1;; ++id) Bring(*shared, id, std::string(100'000, 'y'));
+    }
+    std::this_thread::sleep_for(milliseconds(5 + round));
+    ::kill(pid, SIGKILL);
+    ::waitpid(pid, nullptr, 0);
+    for (const SharedEntry& entry : Open()->List().ValueOrDie()) {
+      EXPECT_EQ(VerifySharedFile(entry), Status::OK());
+    }
+  }
+}
+
+}  // namespace
+}  // namespace forebay::storage

@@ -1,0 +1,40 @@
+// Names and file work of a shared directory, on any file system: NFS, SMB, a local disk.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+
+namespace forebay::storage {
+
+inline constexpr const char* kSharedFormat = "FOREBAY-SHARED";
+inline constexpr const char* kSharedFormatText = "forebay-shared 1\n";
+// Folders of a shared directory.
+inline constexpr const char* kSharedEntries = "files";
+inline constexpr const char* kSharedTemp = "tmp";
+inline constexpr const char* kSharedTrash = "trash";
+inline constexpr const char* kSharedLocks = "locks";
+// What an entry holds.
+inline constexpr const char* kSharedContent = "content";
+inline constexpr const char* kSharedDataset = "dataset";
+inline constexpr const char* kSharedUsed = "used";
+inline constexpr const char* kSharedPin = "pin";
+
+// Names in a folder, without "." and ".."; kNotFound when there is no such folder.
+Result<std::vector<std::string>> ListFolder(const std::string& path);
+Status MakeFolder(const std::string& path);
+Status WriteSmallFile(const std::string& path, const std::string& text);
+// Everything below and itself; what is gone already is no failure.
+void RemoveTree(const std::string& path);
+// A name that no other process on any host makes.
+std::string UniqueName();
+// The modification time of a file or folder in ns; 0 when it is not there.
+int64_t ModifiedNanos(const std::string& path);
+// What the file system's own clock says now: hosts may disagree, their server does not.
+Result<int64_t> ServerNanos(const std::string& folder);
+// By the server's clock.
+void TouchNow(const std::string& path);
+
+}  // namespace forebay::storage
