@@ -15,6 +15,7 @@
 #include "base/size.h"
 #include "cli/exit_code.h"
 #include "flight/service.h"
+#include "node/member.h"
 #include "node/node.h"
 
 namespace {
@@ -30,12 +31,20 @@ struct Arguments {
   bool daemon = false;
   std::vector<std::string> allowed;
   std::string flight;
+  std::string heads;
+  std::string id;
+  std::string advertise;
+  double weight = 0;
 };
 
-// Flight's streams read from the node, so Flight ends first.
+// Flight's streams read from the node, so Flight ends first, and with it the part in a
+// cluster.
 struct Running {
+  std::unique_ptr<forebay::node::HeadDatasets> datasets =
+      std::make_unique<forebay::node::HeadDatasets>();
   std::unique_ptr<forebay::node::Node> node;
   std::unique_ptr<forebay::flight::Service> flight;
+  std::unique_ptr<forebay::node::Member> member;
 };
 
 std::atomic<forebay::node::Node*> running_node = nullptr;
@@ -79,6 +88,17 @@ forebay::Result<std::unique_ptr<forebay::flight::Service>> StartFlight(
   return flight;
 }
 
+forebay::Result<std::unique_ptr<forebay::node::Member>> Join(const Arguments& arguments,
+                                                             const Running& running) {
+  return forebay::node::Member::Start(
+      {.heads = forebay::cluster::SplitHeads(arguments.heads),
+       .id = arguments.id,
+       .flight = arguments.flight.empty() ? "0.0.0.0:7072" : arguments.flight,
+       .advertise = arguments.advertise,
+       .weight = arguments.weight},
+      running.node.get(), running.datasets.get());
+}
+
 forebay::Result<Running> Start(const Arguments& arguments) {
   FB_ASSIGN_OR_RETURN(auto tiers, forebay::model::ParseStoreSpec(arguments.store));
   FB_ASSIGN_OR_RETURN(uint64_t memory, forebay::ParseSize(arguments.fill_memory));
@@ -89,9 +109,12 @@ forebay::Result<Running> Start(const Arguments& arguments) {
                            .store = std::move(tiers),
                            .engine = {.fill_memory_bytes = memory,
                                       .fill_threads = arguments.fill_threads,
-                                      .allowed = arguments.allowed},
+                                      .allowed = arguments.allowed,
+                                      .named = running.datasets.get()},
                            .idle_timeout = forebay::milliseconds(arguments.idle_ms)}));
-  if (!arguments.flight.empty()) {
+  if (!arguments.heads.empty()) {
+    FB_ASSIGN_OR_RETURN(running.member, Join(arguments, running));
+  } else if (!arguments.flight.empty()) {
     FB_ASSIGN_OR_RETURN(running.flight, StartFlight(arguments, running.node.get()));
   }
   return running;
@@ -107,6 +130,7 @@ int Serve(Running& running) {
   if (told_to_stop) running.node->Stop();
   Status status = running.node->Run();
   running_node = nullptr;
+  running.member.reset();
   running.flight.reset();
   return status.ok() ? 0 : Fail(status);
 }
@@ -167,6 +191,17 @@ int main(int argc, char** argv) {
                  "read only what is below this place; may be given several times");
   app.add_option("--flight", arguments.flight,
                  "HOST:PORT where Arrow Flight clients are served; without it none are");
+  app.add_option(
+      "--head", arguments.heads,
+      "HOST:PORT of the head whose cluster this node joins; several with commas");
+  app.add_option("--id", arguments.id,
+                 "what the cluster knows this node by, the same after a restart; the "
+                 "advertised address unless given");
+  app.add_option("--advertise", arguments.advertise,
+                 "HOST:PORT where other members reach this node's Flight");
+  app.add_option(
+      "--weight", arguments.weight,
+      "its share of the data against the others'; the store's GiB unless given");
   app.add_flag("--daemon", arguments.daemon, "go to the background once ready");
   try {
     app.parse(argc, argv);

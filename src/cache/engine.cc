@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <numeric>
 
 namespace forebay::cache {
 namespace {
@@ -121,26 +122,33 @@ Coverage Engine::Covered(const View& view) const {
 Result<WarmupProgress> Engine::Warmup(
     const View& view, ClientId client, Deadline deadline,
     const std::function<bool(const WarmupProgress&)>& report) {
+  std::vector<uint32_t> units(view.manifest().units().size());
+  std::iota(units.begin(), units.end(), 0);
+  return WarmupUnits(view, units, {client, deadline, report});
+}
+
+Result<WarmupProgress> Engine::WarmupUnits(const View& view,
+                                           std::span<const uint32_t> units,
+                                           const WarmupCall& call) {
   WarmupProgress progress;
-  const model::Manifest& manifest = view.manifest();
-  progress.row_count = manifest.row_count();
-  for (uint32_t unit = 0; unit < manifest.units().size(); ++unit) {
+  for (uint32_t unit : units) {
+    progress.row_count += view.manifest().units()[unit].row_count;
     progress.chunk_count += UnitRefs(view, unit).size();
   }
   source::Stats& stats = view.version->source->stats();
   uint64_t bytes_before = stats.bytes;
   std::deque<UnitInFlight> flights;
-  uint32_t next = 0;
-  while (next < manifest.units().size() || !flights.empty()) {
-    while (next < manifest.units().size() && flights.size() < kWarmupUnitsMax) {
-      flights.push_back(
-          {next, fills_.Request(view, UnitRefs(view, next), Need::kSomeday, client)});
-      ++next;
+  size_t next = 0;
+  while (next < units.size() || !flights.empty()) {
+    while (next < units.size() && flights.size() < kWarmupUnitsMax) {
+      uint32_t unit = units[next++];
+      flights.push_back({unit, fills_.Request(view, UnitRefs(view, unit), Need::kSomeday,
+                                              call.client)});
     }
-    FB_RETURN_NOT_OK(Collect(view, flights.front(), deadline, &progress));
+    FB_RETURN_NOT_OK(Collect(view, flights.front(), call.deadline, &progress));
     flights.pop_front();
     progress.bytes_fetched = stats.bytes - bytes_before;
-    if (!report(progress)) return Status::Cancelled("the warm-up was given up");
+    if (!call.report(progress)) return Status::Cancelled("the warm-up was given up");
   }
   return progress;
 }

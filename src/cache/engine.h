@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -47,6 +48,14 @@ class Engine {
   // whether to go on. Failures are in the result, never hidden in a success.
   Result<WarmupProgress> Warmup(const View& view, ClientId client, Deadline deadline,
                                 const std::function<bool(const WarmupProgress&)>& report);
+  // The same of some units; `report` hears after each.
+  struct WarmupCall {
+    ClientId client = 0;
+    Deadline deadline = Deadline::Never();
+    std::function<bool(const WarmupProgress&)> report{};
+  };
+  Result<WarmupProgress> WarmupUnits(const View& view, std::span<const uint32_t> units,
+                                     const WarmupCall& call);
 
  private:
   std::unique_ptr<storage::Store> store_;

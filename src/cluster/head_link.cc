@@ -38,13 +38,16 @@ Result<std::unique_ptr<HeadLink>> HeadLink::Start(Options options) {
   return link;
 }
 
-HeadLink::~HeadLink() {
+HeadLink::~HeadLink() { Stop(); }
+
+void HeadLink::Stop() {
   {
     std::lock_guard lock(mutex_);
     stopping_ = true;
   }
   changed_.notify_all();
-  if (thread_.joinable()) thread_.join();
+  if (!thread_.joinable()) return;
+  thread_.join();
   Leave();
 }
 

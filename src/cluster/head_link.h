@@ -41,11 +41,13 @@ class HeadLink {
 
   // Returns at once: the link joins in the background, and goes on trying for ever.
   static Result<std::unique_ptr<HeadLink>> Start(Options options);
-  // Says goodbye to the head (a second at most), so that readers are routed elsewhere at
-  // once.
-  ~HeadLink();
+  ~HeadLink();  // stops
   HeadLink(const HeadLink&) = delete;
   HeadLink& operator=(const HeadLink&) = delete;
+
+  // Says goodbye to the head (a second at most), so that readers are routed elsewhere at
+  // once. Nothing is called back after it; the last roster stays. By one thread.
+  void Stop();
 
   // Never null; Roster::Empty() before the first answer.
   std::shared_ptr<const Roster> roster() const;

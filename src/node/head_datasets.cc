@@ -39,6 +39,23 @@ source::Options OptionsOf(const nlohmann::json& object) {
 
 }  // namespace
 
+void HeadDatasets::Join(std::shared_ptr<Cluster> home, std::vector<std::string> heads) {
+  home_ = std::move(home);
+  heads_ = std::move(heads);
+}
+
+Result<std::vector<std::string>> HeadDatasets::HomeNames(Deadline deadline) {
+  std::vector<std::string> names;
+  if (home_ == nullptr) return names;
+  FB_ASSIGN_OR_RETURN(std::string answer, home_->link().Get("/v1/datasets", deadline));
+  auto fields = cluster::JsonFields::Parse(answer, "the list of datasets");
+  for (const auto& dataset : fields.Array("datasets")) {
+    names.push_back(cluster::JsonFields(dataset, "a dataset").Text("name"));
+  }
+  FB_RETURN_NOT_OK(fields.status());
+  return names;
+}
+
 std::string HeadDatasets::HomeUri(const std::string& dataset) const {
   return fmt::format("{}{}/{}", cache::kNamedScheme, heads_.empty() ? "" : heads_[0],
                      dataset);
@@ -73,7 +90,7 @@ Result<cache::NamedDataset> HeadDatasets::Find(const std::string& uri,
   FB_ASSIGN_OR_RETURN(auto cluster, ClusterOf(name.head, deadline));
   FB_ASSIGN_OR_RETURN(
       std::string answer,
-      cluster->link().Get("/v1/datasets/" + name.dataset + "/spec", deadline));
+      cluster->link().Get("/v1/datasets/" + name.dataset + "/source", deadline));
   auto fields = cluster::JsonFields::Parse(answer, "a dataset");
   cache::NamedDataset dataset;
   dataset.uri = fields.Text("source");

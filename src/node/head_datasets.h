@@ -15,11 +15,13 @@ namespace forebay::node {
 
 class HeadDatasets : public cache::NamedDatasets {
  public:
-  // `home` may be null: then this node is nobody's member, and joins the cluster of each
-  // name as a client.
-  explicit HeadDatasets(std::shared_ptr<Cluster> home, std::vector<std::string> heads)
-      : home_(std::move(home)), heads_(std::move(heads)) {}
+  // Of a node that is nobody's member: it joins the cluster of each name as a client.
+  HeadDatasets() = default;
+  // From now on the node is a member of this one. Before the node serves anybody.
+  void Join(std::shared_ptr<Cluster> home, std::vector<std::string> heads);
 
+  // Of the cluster this node is a member of.
+  Result<std::vector<std::string>> HomeNames(Deadline deadline);
   Result<cache::NamedDataset> Find(const std::string& uri, std::optional<Hash128> version,
                                    Deadline deadline) override;
   // The URI under which this node opens a dataset of its own cluster.
@@ -30,7 +32,7 @@ class HeadDatasets : public cache::NamedDatasets {
   Result<std::shared_ptr<Cluster>> ClusterOf(const std::string& head, Deadline deadline);
 
   std::shared_ptr<Cluster> home_;
-  const std::vector<std::string> heads_;  // of home
+  std::vector<std::string> heads_;  // of home
   std::mutex mutex_;
   std::map<std::string, std::shared_ptr<Cluster>> others_;  // by head
 };

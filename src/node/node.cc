@@ -174,4 +174,11 @@ std::string Node::StatusJson() {
   return status.dump();
 }
 
+std::vector<cluster::JobReport> Node::Jobs() {
+  std::vector<cluster::JobReport> jobs;
+  std::lock_guard lock(sessions_mutex_);
+  for (auto& connection : connections_) connection->session->AppendJobs(&jobs);
+  return jobs;
+}
+
 }  // namespace forebay::node

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "cache/engine.h"
+#include "cluster/work.h"
 #include "model/store_spec.h"
 #include "node/session.h"
 
@@ -37,6 +38,10 @@ class Node : public Host {
   cache::Engine& engine() override { return *engine_; }
   wire::Welcome Greeting() const override;
   std::string StatusJson() override;
+  // What readers read, and how far they are.
+  std::vector<cluster::JobReport> Jobs();
+  const std::string& socket_path() const { return options_.socket_path; }
+  const std::vector<model::TierSpec>& store() const { return options_.store; }
 
  private:
   struct Connection {

@@ -382,4 +382,15 @@ nlohmann::json Session::Describe() const {
           {"views", std::move(views)}};
 }
 
+void Session::AppendJobs(std::vector<cluster::JobReport>* jobs) const {
+  std::lock_guard lock(mutex_);
+  for (const OpenView& open : views_) {
+    if (open.files != nullptr || open.position_count == 0) continue;
+    jobs->push_back({.job = fmt::format("{} ({})", program_, pid_),
+                     .version = open.view.manifest().version().ToHex(),
+                     .position = open.position,
+                     .rows = open.position_count});
+  }
+}
+
 }  // namespace forebay::node

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cache/engine.h"
+#include "cluster/work.h"
 #include "node/open_view.h"
 #include "wire/channel.h"
 #include "wire/message.h"
@@ -37,6 +38,7 @@ class Session {
   // Tells the reader to let go of a chunk, if it was handed that one.
   void OnEvicted(const Hash128& key);
   nlohmann::json Describe() const;
+  void AppendJobs(std::vector<cluster::JobReport>* jobs) const;
 
  private:
   struct Handed {

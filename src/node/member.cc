@@ -1,0 +1,122 @@
+#include "node/member.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "base/log.h"
+#include "base/size.h"
+
+namespace forebay::node {
+namespace {
+
+constexpr milliseconds kHeadTime{10'000};
+
+std::string HostName() {
+  char name[256] = "";
+  return ::gethostname(name, sizeof(name) - 1) == 0 ? name : "localhost";
+}
+
+// What others can reach: a place that means "all addresses" is none.
+std::string Advertised(const Member::Options& options, const flight::Address& address,
+                       int port) {
+  if (!options.advertise.empty()) return options.advertise;
+  bool all = address.host.empty() || address.host == "0.0.0.0" || address.host == "::";
+  return fmt::format("{}:{}", all ? HostName() : address.host, port);
+}
+
+double WeightOf(const std::vector<model::TierSpec>& store) {
+  uint64_t bytes = 0;
+  for (const model::TierSpec& tier : store) bytes += tier.quota_bytes;
+  return std::max(0.001, static_cast<double>(bytes) / static_cast<double>(kGiB));
+}
+
+}  // namespace
+
+Result<std::vector<flight::NamedDataset>> Member::Names::List() {
+  FB_ASSIGN_OR_RETURN(auto names, datasets_->HomeNames(Deadline::After(kHeadTime)));
+  std::vector<flight::NamedDataset> datasets;
+  for (const std::string& name : names) {
+    datasets.push_back({.name = name, .uri = datasets_->HomeUri(name)});
+  }
+  return datasets;
+}
+
+Result<flight::NamedDataset> Member::Names::Find(const std::string& name) {
+  // Whether there is one by this name turns out when it is opened.
+  return flight::NamedDataset{.name = name, .uri = datasets_->HomeUri(name)};
+}
+
+Result<std::unique_ptr<Member>> Member::Start(const Options& options, Node* node,
+                                              HeadDatasets* datasets) {
+  auto member = std::unique_ptr<Member>(new Member(node, datasets));
+  FB_RETURN_NOT_OK(member->Join(options, datasets));
+  return member;
+}
+
+Member::~Member() {
+  flight_.reset();  // nobody asks any more
+  // Versions keep the cluster, but the link must not call what goes now.
+  if (cluster_ != nullptr) cluster_->link().Stop();
+}
+
+Status Member::Join(const Options& options, HeadDatasets* datasets) {
+  FB_ASSIGN_OR_RETURN(auto address, flight::ParseAddress(options.flight));
+  FB_ASSIGN_OR_RETURN(flight_, flight::Service::Start(
+                                   {.host = address.host,
+                                    .port = address.port,
+                                    .socket = node_->socket_path(),
+                                    .datasets = &names_,
+                                    .chunks = &chunks_,
+                                    .status = [this] { return node_->StatusJson(); }}));
+  cluster::Registration self;
+  self.flight = Advertised(options, address, flight_->port());
+  self.id = options.id.empty() ? self.flight : options.id;
+  self.instance = fmt::format("{}-{}", ::getpid(), Clock::Real().WallNanos());
+  self.host = HostName();
+  self.weight = options.weight > 0 ? options.weight : WeightOf(node_->store());
+  spdlog::info("flight at {}, member {} of the cluster of {}", self.flight, self.id,
+               fmt::join(options.heads, ", "));
+  Cluster::Options joining;
+  joining.link.client.heads = options.heads;
+  joining.link.self = self;
+  joining.link.report = [this] { return Report(); };
+  joining.link.on_orders = [this](const std::string& text) {
+    auto orders = cluster::ParseOrders(text);
+    if (orders.ok() && joined_) warmer_->Take(orders->warmups);
+  };
+  FB_ASSIGN_OR_RETURN(cluster_, Cluster::Join(std::move(joining)));
+  datasets->Join(cluster_, options.heads);
+  warmer_ = std::make_unique<ShareWarmer>(&node_->engine(), datasets);
+  joined_ = true;
+  return Status::OK();
+}
+
+std::string Member::Report() {
+  cluster::NodeReport report;
+  storage::StoreStats stats = node_->engine().store().Stats();
+  for (const auto& tier : stats.tiers) {
+    std::string name(model::MediumName(tier.spec.medium));
+    report.tiers.push_back(
+        {.name = tier.spec.path.empty() ? name : name + ":" + tier.spec.path,
+         .used_bytes = tier.used_bytes,
+         .capacity_bytes = tier.spec.quota_bytes});
+  }
+  report.counters = {{"source_bytes_total", node_->engine().catalog().SourceBytes()},
+                     {"chunk_hits_total", stats.hits},
+                     {"chunk_misses_total", stats.misses}};
+  if (joined_) {
+    const PeerCounters& peers = cluster_->counters();
+    report.counters["peer_bytes_total"] = peers.bytes;
+    report.counters["peer_chunks_total"] = peers.chunks;
+    report.counters["peer_failed_calls_total"] = peers.failed_calls;
+    report.counters["peer_fallbacks_total"] = peers.fallbacks;
+    report.warmups = warmer_->Reports();
+    report.versions = warmer_->Versions();
+  }
+  report.jobs = node_->Jobs();
+  return cluster::ToJson(report);
+}
+
+}  // namespace forebay::node

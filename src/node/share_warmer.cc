@@ -1,0 +1,170 @@
+#include "node/share_warmer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/log.h"
+
+namespace forebay::node {
+namespace {
+
+constexpr milliseconds kHeadTime{30'000};
+constexpr milliseconds kPause{
+    500};  // before a share is tried again, or the roster looked at
+constexpr cache::ClientId kClient = (cache::ClientId{1} << 62) + 1;
+
+cluster::FailedFile Failed(const std::string& message) {
+  size_t colon = message.find(": ");
+  if (colon == message.npos) return {.file = {}, .error = message};
+  return {.file = message.substr(0, colon), .error = message.substr(colon + 2)};
+}
+
+}  // namespace
+
+ShareWarmer::ShareWarmer(cache::Engine* engine, HeadDatasets* datasets)
+    : engine_(engine), datasets_(datasets), thread_([this] { Run(); }) {}
+
+ShareWarmer::~ShareWarmer() {
+  {
+    std::lock_guard lock(mutex_);
+    stopping_ = true;
+    tasks_.clear();
+  }
+  wake_.notify_all();
+  thread_.join();
+}
+
+void ShareWarmer::Take(const std::vector<cluster::WarmupOrder>& orders) {
+  std::lock_guard lock(mutex_);
+  std::erase_if(tasks_, [&](const auto& task) {
+    return std::ranges::find(orders, task.first, &cluster::WarmupOrder::operation) ==
+           orders.end();
+  });
+  for (const cluster::WarmupOrder& order : orders) {
+    auto [task, added] = tasks_.try_emplace(order.operation);
+    if (!added) continue;
+    task->second.order = order;
+    task->second.report.operation = order.operation;
+    task->second.held.version = order.version;
+  }
+  wake_.notify_all();
+}
+
+std::vector<cluster::WarmupReport> ShareWarmer::Reports() {
+  std::lock_guard lock(mutex_);
+  std::vector<cluster::WarmupReport> reports;
+  for (const auto& [operation, task] : tasks_) reports.push_back(task.report);
+  return reports;
+}
+
+std::vector<cluster::VersionReport> ShareWarmer::Versions() {
+  std::lock_guard lock(mutex_);
+  std::vector<cluster::VersionReport> versions;
+  for (const auto& [operation, task] : tasks_) versions.push_back(task.held);
+  return versions;
+}
+
+ShareWarmer::Task* ShareWarmer::NextTask() {
+  uint64_t epoch = datasets_->home()->link().roster()->epoch();
+  for (auto& [operation, task] : tasks_) {
+    if (!task.report.done || task.report.roster_epoch < epoch) return &task;
+  }
+  return nullptr;
+}
+
+void ShareWarmer::Run() {
+  std::unique_lock lock(mutex_);
+  while (!stopping_) {
+    Task* task = NextTask();
+    if (task == nullptr) {
+      wake_.wait_for(lock, kPause);
+      continue;
+    }
+    cluster::WarmupOrder order = task->order;
+    lock.unlock();
+    Warm(order);
+    lock.lock();
+    if (!stopping_) wake_.wait_for(lock, milliseconds(1));
+  }
+}
+
+Result<cache::View> ShareWarmer::Open(const cluster::WarmupOrder& order) {
+  Deadline deadline = Deadline::After(kHeadTime);
+  FB_ASSIGN_OR_RETURN(
+      std::string manifest,
+      datasets_->home()->link().Get(
+          fmt::format("/v1/versions/{}/manifest", order.version), deadline));
+  cache::View view;
+  FB_ASSIGN_OR_RETURN(view.version,
+                      engine_->catalog().Adopt(datasets_->HomeUri(order.dataset), {},
+                                               std::move(manifest)));
+  FB_ASSIGN_OR_RETURN(view.columns,
+                      model::Project(view.manifest().schema(), order.columns));
+  return view;
+}
+
+cluster::WarmupReport ShareWarmer::ShareOf(const cache::View& view,
+                                           const cluster::WarmupOrder& order,
+                                           std::vector<uint32_t>* units) {
+  Cluster& home = *datasets_->home();
+  auto roster = home.link().roster();
+  cluster::WarmupReport report{.operation = order.operation,
+                               .roster_epoch = roster->epoch()};
+  auto all = view.manifest().units();
+  for (uint32_t unit = 0; unit < all.size(); ++unit) {
+    auto route = roster->Route(all[unit].content, order.replicas);
+    bool ours = std::ranges::any_of(
+        route, [&](uint32_t member) { return home.IsSelf(roster->members()[member]); });
+    if (!ours) continue;
+    units->push_back(unit);
+    report.rows += all[unit].row_count;
+  }
+  report.units = units->size();
+  return report;
+}
+
+bool ShareWarmer::Note(const cluster::WarmupReport& report) {
+  std::lock_guard lock(mutex_);
+  auto found = tasks_.find(report.operation);
+  if (found == tasks_.end()) return false;
+  found->second.report = report;
+  found->second.held.cached_units = report.units_done;
+  found->second.held.cached_bytes = report.bytes_done;
+  return true;
+}
+
+void ShareWarmer::Warm(const cluster::WarmupOrder& order) {
+  auto view = Open(order);
+  if (!view.ok()) {
+    // The head, or the source, may be back in a moment; what stays wrong the head ends.
+    spdlog::warn("cannot warm {} up yet: {}", order.dataset, view.status().message());
+    std::unique_lock lock(mutex_);
+    wake_.wait_for(lock, kPause, [this] { return stopping_; });
+    return;
+  }
+  std::vector<uint32_t> units;
+  cluster::WarmupReport report = ShareOf(*view, order, &units);
+  if (!Note(report)) return;
+  auto hear = [&](const cache::WarmupProgress& progress) {
+    ++report.units_done;
+    report.rows_done = progress.rows_done;
+    report.bytes_done = progress.bytes_stored;
+    return Note(report);
+  };
+  auto done = engine_->WarmupUnits(*view, units, {.client = kClient, .report = hear});
+  if (!done.ok()) {
+    engine_->fills().Forget(kClient);
+    return;
+  }
+  report.failure_count = done->failures.size();
+  report.units_done = report.units - report.failure_count;
+  for (const std::string& failure : done->failures) {
+    if (report.failures.size() == cluster::WarmupReport::kFailuresMax) break;
+    report.failures.push_back(Failed(failure));
+  }
+  report.done = true;
+  Note(report);
+}
+
+}  // namespace forebay::node
