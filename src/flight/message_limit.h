@@ -1,5 +1,6 @@
-// Bounds what a client may send in one message. Arrow's Flight server lifts gRPC's own
-// bound, and a message is received whole before any code of ours sees it.
+// Bounds what a client may send in one message: Arrow's Flight server lifts gRPC's own
+// bound. gRPC still receives a message whole before it refuses it, so memory for the
+// largest messages under way is used for a moment.
 #pragma once
 
 #include <functional>
