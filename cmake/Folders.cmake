@@ -17,7 +17,7 @@ if(FOREBAY_TESTS)
                        ENVIRONMENT "GTEST_FILTER=*Exhaustive*")
 endif()
 forebay_folder_if_there(storage LINK forebay_model)
-forebay_folder_if_there(storage/shared LINK forebay_base)
+forebay_folder_if_there(storage/shared LINK forebay_storage)
 if(FOREBAY_TESTS)
   # Starts servers and temp folders for tests; link it with TEST_LINK forebay_test_support.
   add_library(forebay_test_support STATIC tests/support/hdfs_server.cc

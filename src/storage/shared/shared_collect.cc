@@ -8,6 +8,7 @@
 #include <cstdio>
 
 #include "base/errno_status.h"
+#include "storage/file_io.h"
 #include "storage/shared/shared_directory.h"
 #include "storage/shared/shared_files.h"
 

@@ -14,6 +14,7 @@
 
 #include "base/errno_status.h"
 #include "base/unique_fd.h"
+#include "storage/file_io.h"
 #include "storage/shared/shared_files.h"
 
 namespace forebay::storage {
@@ -41,20 +42,10 @@ UniqueFd LockFor(const std::string& path, Deadline deadline) {
 
 // Hashes what was written, as it is on the disk.
 Result<SharedName> NameOf(const std::string& path, const Hash128& key) {
-  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!fd.valid()) return ErrnoStatus(errno, "open " + path);
+  FB_ASSIGN_OR_RETURN(UniqueFd fd, OpenFile(path, O_RDONLY));
   SharedName name{.key = key};
-  Hasher hasher(key.low);
-  std::vector<char> buffer(1 << 22);
-  for (;;) {
-    ssize_t n = ::read(fd.get(), buffer.data(), buffer.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return ErrnoStatus(errno, "read " + path);
-    if (n == 0) break;
-    hasher.Update(buffer.data(), static_cast<size_t>(n));
-    name.size += static_cast<uint64_t>(n);
-  }
-  name.checksum = hasher.Digest();
+  FB_ASSIGN_OR_RETURN(name.size, FileSize(fd.get()));
+  FB_ASSIGN_OR_RETURN(name.checksum, HashFile(fd.get(), name.size, key.low));
   return name;
 }
 

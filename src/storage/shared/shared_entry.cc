@@ -1,20 +1,15 @@
 #include "storage/shared/shared_entry.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <charconv>
 #include <fstream>
-#include <memory>
-#include <vector>
 
-#include "base/errno_status.h"
-#include "base/size.h"
 #include "base/unique_fd.h"
+#include "storage/file_io.h"
 #include "storage/shared/shared_files.h"
 
 namespace forebay::storage {
@@ -22,7 +17,6 @@ namespace {
 
 constexpr size_t kHexDigits = 32;
 constexpr size_t kSizeAt = 2 * (kHexDigits + 1);
-constexpr size_t kReadBytes = 4 * kMiB;
 
 std::string FirstLine(const std::string& path) {
   std::ifstream file(path);
@@ -65,22 +59,10 @@ Result<SharedEntry> ReadSharedEntry(const std::string& folder, const SharedName&
 
 Status VerifySharedFile(const SharedEntry& entry) {
   std::string path = entry.file_path();
-  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
-  if (!fd.valid()) return ErrnoStatus(errno, "open " + path);
-  Hasher hasher(entry.name.key.low);
-  auto buffer = std::make_unique_for_overwrite<char[]>(kReadBytes);
-  uint64_t size = 0;
-  for (;;) {
-    ssize_t n = ::read(fd.get(), buffer.get(), kReadBytes);
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return ErrnoStatus(errno, "read " + path);
-    if (n == 0) break;
-    hasher.Update(buffer.get(), static_cast<size_t>(n));
-    size += static_cast<uint64_t>(n);
-  }
-  if (size == entry.name.size && hasher.Digest() == entry.name.checksum) {
-    return Status::OK();
-  }
+  FB_ASSIGN_OR_RETURN(UniqueFd fd, OpenFile(path, O_RDONLY | O_NOFOLLOW));
+  auto checksum = HashFile(fd.get(), entry.name.size, entry.name.key.low);
+  if (!checksum.ok()) return checksum.status().WithContext(path);
+  if (*checksum == entry.name.checksum) return Status::OK();
   return Status::Corrupt(fmt::format(
       "the shared file {} does not have the bytes that were put there", path));
 }

@@ -1,6 +1,5 @@
 #include "storage/shared/shared_files.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/random.h>
@@ -9,35 +8,19 @@
 
 #include <cerrno>
 #include <filesystem>
-#include <memory>
 
 #include "base/errno_status.h"
 #include "base/unique_fd.h"
+#include "storage/file_io.h"
 
 namespace forebay::storage {
-namespace {
-
-struct CloseDir {
-  void operator()(DIR* dir) const { ::closedir(dir); }
-};
-
-}  // namespace
-
 Result<std::vector<std::string>> ListFolder(const std::string& path) {
-  std::unique_ptr<DIR, CloseDir> dir(::opendir(path.c_str()));
-  if (dir == nullptr) return ErrnoStatus(errno, "list " + path);
   std::vector<std::string> names;
-  for (;;) {
-    errno = 0;
-    const dirent* entry = ::readdir(dir.get());
-    if (entry == nullptr && errno != 0) return ErrnoStatus(errno, "list " + path);
-    if (entry == nullptr) return names;
-    std::string name = entry->d_name;
+  FB_RETURN_NOT_OK(ForEachEntry(path, [&](std::string_view name, EntryType) {
     // An NFS client's names for files that are still open.
-    if (name != "." && name != ".." && !name.starts_with(".nfs")) {
-      names.push_back(std::move(name));
-    }
-  }
+    if (!name.starts_with(".nfs")) names.emplace_back(name);
+  }));
+  return names;
 }
 
 Status MakeFolder(const std::string& path) {
@@ -65,12 +48,6 @@ std::string UniqueName() {
     random[0] = static_cast<uint64_t>(::getpid());
   }
   return fmt::format("{:016x}{:016x}-{}", random[0], random[1], ::getpid());
-}
-
-int64_t ModifiedNanos(const std::string& path) {
-  struct stat st {};
-  if (::lstat(path.c_str(), &st) != 0) return 0;
-  return st.st_mtim.tv_sec * 1'000'000'000LL + st.st_mtim.tv_nsec;
 }
 
 Result<int64_t> ServerNanos(const std::string& folder) {

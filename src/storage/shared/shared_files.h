@@ -30,8 +30,6 @@ Status WriteSmallFile(const std::string& path, const std::string& text);
 void RemoveTree(const std::string& path);
 // A name that no other process on any host makes.
 std::string UniqueName();
-// The modification time of a file or folder in ns; 0 when it is not there.
-int64_t ModifiedNanos(const std::string& path);
 // What the file system's own clock says now: hosts may disagree, their server does not.
 Result<int64_t> ServerNanos(const std::string& folder);
 // By the server's clock.
