@@ -46,6 +46,13 @@ def go_through(loader, steps=None):
             break
 
 
+def sums(loader):
+    """As a loop that looks at all it gets, on one thread."""
+    import torch
+    torch.set_num_threads(1)
+    return sum(batch["emb"].sum() for batch in loader)
+
+
 class Rival:
     """Another loader, in a process of its own with its own packages."""
 
@@ -118,12 +125,6 @@ def bench_tax(bench):
     """What shuffling costs a loop that sums each batch."""
     if not torch_is_there():
         return
-    import torch
-    torch.set_num_threads(1)
-
-    def sums(loader):
-        return sum(batch["emb"].sum() for batch in loader)
-
     for row_bytes, bar in ((1024, 0.5), (4096, 0.8)):
         dataset = bench.open(wide_table(bench, row_bytes))
         loaders = [loader_of(dataset, shuffle=order, seed=7) for order in ("global", None)]
@@ -159,7 +160,7 @@ def bench_window(bench):
         dataset = forebay.open(str(table), store=store)
         forget_pages(disk)
         loader = loader_of(dataset, 256, **order)
-        return timed(lambda: sum(float(batch["emb"][0, 0]) for batch in loader))
+        return timed(lambda: sums(loader))
 
     pairs = [(epoch(shuffle=None), epoch(shuffle="window", window=6, seed=7, epoch=i))
              for i in range(ROUNDS)]

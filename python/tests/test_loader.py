@@ -10,6 +10,7 @@ import threading
 import time
 import types
 import warnings
+import weakref
 
 import nodes
 import pyarrow as pa
@@ -170,6 +171,19 @@ def test_a_first_batch_that_was_made_early_comes_once_and_only_in_its_epoch(ds, 
             assert dataset.state_dict()["position"] == 100 * len(received)
             assert dataset.state_dict()["epoch"] == epoch
         assert received == expected
+
+
+def test_a_loader_that_has_begun_the_next_epoch_goes_at_once(dataset):
+    loader = Loader(dataset)
+    list(loader)
+    early = weakref.ref(loader._passes._early)
+    assert early() is not None
+    gc.disable()
+    try:
+        del loader
+        assert early() is None
+    finally:
+        gc.enable()
 
 
 def test_threads_end_when_the_loop_does(dataset):

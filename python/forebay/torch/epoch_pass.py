@@ -44,7 +44,7 @@ class Passes:
         early, self._early = self._early, None
         if early is None or early.key != (os.getpid(), epoch, start):
             early = EpochPass(self, epoch, start)
-        early.begin()
+        early.begin(self)
         return early
 
     def begin_next(self, epoch: int) -> None:
@@ -86,7 +86,7 @@ class EpochPass:
 
     def __init__(self, passes: Passes, epoch: int, start: int):
         self.key = (os.getpid(), epoch, start)
-        self._passes = passes
+        self._passes: Passes | None = None  # from begin() on: they hold those begun early
         self._progress = passes.dataset.progress
         self._epoch = epoch
         self._stream = passes.open_stream(epoch, start)
@@ -94,6 +94,7 @@ class EpochPass:
         self._steps_to_next = max(1, self._step_count - _STEPS_BEFORE_END)
         self._workshop = Workshop(passes.tools, self._stream, passes.dataset.cursors(epoch))
         self._ring = passes.tools.ring
+        self._threads = passes.threads_after
         self.stats = LoaderStats(epoch)
         # Made before they are asked for, where no threads do that: the first one of an
         # epoch, and what is on its way to a device.
@@ -104,16 +105,17 @@ class EpochPass:
         self._broken = False
         self._ahead: OrderedMap | None = None
 
-    def begin(self) -> None:
+    def begin(self, passes: Passes) -> None:
         """The loop begins. What is the user's is not called before."""
+        self._passes = passes
         self.stats.begin()
-        if self._passes.threads_after:
+        if self._threads:
             self._ahead = OrderedMap(self._workshop.pull, self._workshop.make_ahead,
-                                     threads=self._passes.threads_after,
-                                     ahead=self._passes.prefetch, cancel=self._stream.cancel)
+                                     threads=self._threads, ahead=passes.prefetch,
+                                     cancel=self._stream.cancel)
 
     def make_first(self) -> None:
-        if not self._passes.threads_after and self._stream.ready:
+        if not self._threads and self._stream.ready:
             self._make_one()
 
     def __iter__(self) -> EpochPass:
