@@ -1,6 +1,7 @@
-"""Ray Data: blocks in its object store, a local shuffle buffer, torch batches.
+"""Ray Data: torch batches with a local shuffle buffer, of files that the page cache holds or,
+with "materialized", of blocks that its object store holds.
 
-    ray_rounds.py TABLE ROWS
+    ray_rounds.py TABLE ROWS [materialized]
 """
 
 import logging
@@ -16,7 +17,9 @@ def main():
     ray.init(num_cpus=2, include_dashboard=False, logging_level=logging.ERROR,
              configure_logging=True, log_to_driver=False)
     ray.data.DataContext.get_current().enable_progress_bars = False
-    table = ray.data.read_parquet(sys.argv[1]).limit(int(sys.argv[2])).materialize()
+    table = ray.data.read_parquet(sys.argv[1]).limit(int(sys.argv[2]))
+    if "materialized" in sys.argv:
+        table = table.materialize()
 
     def read():
         batches = table.iter_torch_batches(batch_size=1024,
