@@ -1,0 +1,225 @@
+"""Clusters of real processes: the same rows as on one machine, read from the source once."""
+
+import os
+import random
+import signal
+import threading
+import time
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from cluster import Cluster, wait_until
+
+import forebay
+
+ROWS = 400_000
+FILES = 16
+SEED = int(os.environ.get("FOREBAY_CHAOS_SEED", str(random.randrange(1 << 30))))
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("cluster") / "table"
+    folder.mkdir()
+    rng = np.random.default_rng(3)
+    for i in range(FILES):
+        ids = np.arange(i * ROWS // FILES, (i + 1) * ROWS // FILES, dtype=np.int64)
+        wide = pa.FixedSizeListArray.from_arrays(rng.random(len(ids) * 16, dtype=np.float32), 16)
+        pq.write_table(pa.table({"id": ids, "x": rng.random(len(ids)), "wide": wide}),
+                       folder / f"{i:02}.parquet", row_group_size=12_500, compression="none")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def alone(table, tmp_path_factory):
+    return forebay.open(str(table), store=f"ssd:{tmp_path_factory.mktemp('alone')}/store")
+
+
+def data_bytes(table):
+    return sum(path.stat().st_size for path in table.iterdir())
+
+
+def ids_of(dataset, **how):
+    return np.concatenate([batch["id"] for batch in dataset.batches(1000, remainder="keep", **how)])
+
+
+@pytest.mark.parametrize("nodes, replicas", [(1, 1), (3, 1), (3, 2)])
+def test_a_cluster_gives_the_same_rows_as_one_machine(table, alone, nodes, replicas):
+    with Cluster(nodes) as cluster:
+        cluster.create("events", table, replicas=replicas)
+        for node in cluster.nodes:
+            ds = forebay.open(cluster.uri("events"), node=str(node.socket))
+            assert ds.num_rows == ROWS
+            for how in ({}, {"shuffle": "global", "seed": 5}, {"shuffle": "window", "seed": 5}):
+                for rank in range(2):
+                    shard = {"rank": rank, "world_size": 2}
+                    assert (ids_of(ds, **how, **shard) == ids_of(alone, **how, **shard)).all()
+            rows = [0, ROWS - 1, 77_777]
+            assert (ds.take(rows)["wide"] == alone.take(rows)["wide"]).all()
+
+
+def test_nodes_and_jobs_together_read_the_source_once(tmp_path):
+    # Large enough for footers, which each node reads for itself, not to count.
+    rows, table = 1_600_000, tmp_path / "table"
+    table.mkdir()
+    for i in range(4):
+        ids = np.arange(i * rows // 4, (i + 1) * rows // 4)
+        values = np.random.default_rng(i).random(len(ids) * 16)
+        wide = pa.FixedSizeListArray.from_arrays(values, 16)
+        pq.write_table(pa.table({"id": ids, "wide": wide}), table / f"{i}.parquet",
+                       row_group_size=50_000, compression="none")
+    with Cluster(4, store="mem:512MiB") as cluster:
+        cluster.create("events", table)
+        failures = []
+
+        def job(node, seed):
+            try:
+                ds = forebay.open(cluster.uri("events"), node=str(node.socket))
+                assert len(ids_of(ds, shuffle="global", seed=seed)) == rows
+            except BaseException as error:
+                failures.append(error)
+
+        jobs = [threading.Thread(target=job, args=(node, seed))
+                for node in cluster.nodes for seed in range(3)]
+        for thread in jobs:
+            thread.start()
+        for thread in jobs:
+            thread.join()
+        assert not failures
+        read = sum(cluster.counters("source_bytes").values())
+        assert read <= 1.02 * data_bytes(table)
+
+
+def test_a_new_node_takes_its_share_from_the_others_and_nothing_from_the_source(table):
+    with Cluster(3) as cluster:
+        cluster.create("events", table)
+        warm_up(cluster, "events")
+        before = sum(cluster.counters("source_bytes").values())
+        held = {name: chunks(cluster, name) for name in ("n0", "n1", "n2")}
+        cluster.add_node()
+        cluster.wait_for_nodes()
+        warm_up(cluster, "events")
+        assert sum(cluster.counters("source_bytes").values()) == before
+        moved = chunks(cluster, "n3")
+        assert 0 < moved < 2 * sum(held.values()) / 4
+        assert {name: chunks(cluster, name) for name in held} == held
+
+
+def chunks(cluster, name):
+    node = next(node for node in cluster.nodes if node.name == name)
+    return sum(tier["chunks"] for tier in cluster.status(node)["tiers"])
+
+
+def warm_up(cluster, name):
+    operation = cluster.call("POST", f"/v1/datasets/{name}/warmup", {})
+
+    def ended():
+        nonlocal operation
+        operation = cluster.call("GET", f"/v1/operations/{operation['id']}")
+        return operation["state"] != "running"
+
+    wait_until(ended, "the warm-up does not end", 120)
+    assert operation["state"] == "done", operation
+
+
+def read_on(dataset, seed, stop, result):
+    """Epoch after epoch; remembers the longest wait for a batch."""
+    try:
+        epoch = 0
+        while not stop.is_set():
+            last = time.monotonic()
+            seen = []
+            for batch in dataset.batches(2000, shuffle="window", window=2, seed=seed,
+                                         epoch=epoch, remainder="keep"):
+                now = time.monotonic()
+                result["stalls"].append(now - last)
+                last = now
+                seen.append(batch["id"])
+            assert (np.concatenate(seen) == result["expected"](epoch)).all(), "another sequence"
+            epoch += 1
+            result["epochs"] = epoch
+    except BaseException as error:
+        result["failure"] = error
+
+
+@pytest.mark.parametrize("kills", [6, pytest.param(50, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGSTOP])
+def test_readers_do_not_notice_nodes_that_die_or_stall(table, alone, how, kills):
+    """The reader's own node holds a tenth of the table, so it asks the others all the time."""
+    rng = random.Random(SEED)
+    with Cluster(3, store="mem:64MiB") as cluster:
+        cluster.create("events", table, replicas=2)
+        reader = small_node(cluster)
+        ds = forebay.open(cluster.uri("events"), node=str(reader.socket))
+        stop, result = threading.Event(), {"stalls": [], "expected": lambda epoch: ids_of(
+            alone, shuffle="window", window=2, seed=1, epoch=epoch)}
+        thread = threading.Thread(target=read_on, args=(ds, 1, stop, result))
+        thread.start()
+        for _ in range(kills):
+            victim = rng.choice(cluster.nodes[:3])
+            time.sleep(rng.uniform(0.2, 1.0))
+            victim.signal(how)
+            time.sleep(rng.uniform(0.5, 6.0) if how == signal.SIGSTOP else 0.3)
+            if how == signal.SIGSTOP:
+                victim.signal(signal.SIGCONT)
+            else:
+                victim.running.wait()
+                victim.start()
+        stop.set()
+        thread.join(120)
+        assert "failure" not in result, f"seed {SEED}: {result.get('failure')!r}"
+        assert result.get("epochs", 0) > 0
+        stalls = sorted(result["stalls"])
+        assert stalls[int(len(stalls) * 0.99)] <= 5, stalls[-5:]
+
+
+def small_node(cluster):
+    """A node for the reader alone: it owns next to nothing and keeps little."""
+    cluster.store, store = "mem:4MiB", cluster.store
+    node = cluster.add_node(weight=0.0001)
+    cluster.store = store
+    cluster.wait_for_nodes()
+    return node
+
+
+def test_a_head_that_is_gone_costs_readers_nothing(table, alone):
+    with Cluster(2) as cluster:
+        cluster.create("events", table)
+        ds = forebay.open(cluster.uri("events"), node=str(cluster.nodes[0].socket))
+        expected = ids_of(alone, shuffle="global", seed=2)
+        cluster.head.kill()
+        assert (ids_of(ds, shuffle="global", seed=2) == expected).all()
+        cluster.head.start()
+        cluster.wait_for_nodes()
+        again = forebay.open(cluster.uri("events"), node=str(cluster.nodes[1].socket))
+        assert (ids_of(again, shuffle="global", seed=2) == expected).all()
+
+
+def test_a_drained_node_leaves_and_no_read_fails(table, alone):
+    with Cluster(3) as cluster:
+        cluster.create("events", table)
+        warm_up(cluster, "events")
+        ds = forebay.open(cluster.uri("events"), node=str(cluster.nodes[0].socket))
+        expected = ids_of(alone, shuffle="global", seed=4)
+        batches = iter(ds.batches(1000, shuffle="global", seed=4, remainder="keep"))
+        seen = [next(batches)["id"]]
+        cluster.call("POST", "/v1/nodes/n2/drain", {})
+        seen += [batch["id"] for batch in batches]
+        assert (np.concatenate(seen) == expected).all()
+
+
+def test_restarted_nodes_still_hold_what_they_held(table):
+    with Cluster(3, store="ssd:{dir}:256MiB") as cluster:
+        cluster.create("events", table)
+        warm_up(cluster, "events")
+        before = sum(cluster.counters("source_bytes").values())
+        assert before > 0
+        for node in cluster.nodes:
+            node.kill()
+            node.start()
+        cluster.wait_for_nodes()
+        ds = forebay.open(cluster.uri("events"), node=str(cluster.nodes[1].socket))
+        assert len(ids_of(ds, shuffle="global", seed=1)) == ROWS
+        assert sum(cluster.counters("source_bytes").values()) <= 0.05 * before
