@@ -76,7 +76,7 @@ forebay_folder_if_there(node ARROW LINK forebay_cache forebay_wire forebay_clust
                         nlohmann_json::nlohmann_json)
 forebay_folder_if_there(head ARROW LINK forebay_cluster forebay_storage forebay_table_dataset
                         TEST_LINK forebay_test_support)
-forebay_folder_if_there(cli LINK forebay_reader forebay_storage nlohmann_json::nlohmann_json)
+forebay_folder_if_there(cli LINK forebay_reader forebay_storage forebay_cluster nlohmann_json::nlohmann_json)
 # Its verbs are in the table of all verbs, and use what that folder has for every verb.
 forebay_folder_if_there(cli/files LINK forebay_cli forebay_storage_shared)
 target_link_libraries(forebay_cli PUBLIC forebay_cli_files)
@@ -87,6 +87,7 @@ function(forebay_program name main)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})
 endfunction()
 forebay_program(forebay forebay_main.cc forebay_cli)
+forebay_program(forebay-head head_main.cc forebay_head forebay_cli)
 forebay_program(forebay-node node_main.cc forebay_node forebay_flight forebay_cli)
 if(FOREBAY_BENCH)
   add_subdirectory(bench)

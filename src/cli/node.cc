@@ -1,13 +1,12 @@
-// forebay node: becomes forebay-node, which lies beside this program.
+// forebay node: becomes forebay-node, which lies beside this program. forebay node drain
+// is a call of the head.
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <cerrno>
 #include <memory>
 #include <vector>
 
-#include "base/errno_status.h"
+#include "cli/become.h"
 #include "cli/verbs.h"
 #include "reader/node_launcher.h"
 
@@ -31,14 +30,6 @@ Result<std::vector<std::string>> CommandOf(const Arguments& arguments) {
   return command;
 }
 
-Status Become(const std::vector<std::string>& command) {
-  std::vector<char*> argv;
-  for (const std::string& word : command) argv.push_back(const_cast<char*>(word.c_str()));
-  argv.push_back(nullptr);
-  ::execv(argv[0], argv.data());
-  return ErrnoStatus(errno, "start " + command[0]);
-}
-
 }  // namespace
 
 Run DeclareNode(CLI::App& app) {
@@ -50,8 +41,12 @@ Run DeclareNode(CLI::App& app) {
                  "where readers find this node (default: where they look for a private "
                  "node of this store)");
   app.allow_extras();
+  CLI::App* drain = app.add_subcommand(
+      "drain", "Take a node out of its cluster: its place goes at once");
+  Run run_drain = DeclareNodeDrain(*drain);
   app.footer("All other options go to forebay-node; see forebay-node --help.");
-  return [arguments, &app]() -> Result<ExitCode> {
+  return [arguments, &app, drain, run_drain]() -> Result<ExitCode> {
+    if (drain->parsed()) return run_drain();
     arguments->rest = app.remaining();
     FB_ASSIGN_OR_RETURN(std::vector<std::string> command, CommandOf(*arguments));
     return Become(command);

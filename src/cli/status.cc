@@ -11,6 +11,8 @@
 #include <memory>
 
 #include "base/mapping.h"
+#include "cli/cluster_text.h"
+#include "cli/head_call.h"
 #include "cli/output.h"
 #include "cli/verbs.h"
 #include "reader/node_link.h"
@@ -87,6 +89,13 @@ Result<NodeStatus> Ask(const std::string& socket) {
   return AskConnected(link, deadline);
 }
 
+Result<ExitCode> ShowCluster(const std::string& heads, OutputFormat format) {
+  FB_ASSIGN_OR_RETURN(HeadCall head, HeadCall::To(heads));
+  FB_ASSIGN_OR_RETURN(nlohmann::json status, head.Get("/v1/status"));
+  Print(format == OutputFormat::kJson ? ToText(status) : ClusterText(status));
+  return ExitCode::kOk;
+}
+
 bool IsDead(const Status& status) {
   return status.code() == StatusCode::kNotFound ||
          status.code() == StatusCode::kUnavailable;
@@ -96,8 +105,12 @@ bool IsDead(const Status& status) {
 
 Run DeclareStatus(CLI::App& app) {
   auto format = std::make_shared<OutputFormat>(OutputFormat::kTable);
+  auto heads = std::make_shared<std::string>();
   AddOutputOption(app, format.get());
-  return [format]() -> Result<ExitCode> {
+  app.add_option("--head", *heads, "show the cluster of this head instead")
+      ->option_text("HOST:PORT");
+  return [format, heads]() -> Result<ExitCode> {
+    if (!heads->empty()) return ShowCluster(*heads, *format);
     FB_ASSIGN_OR_RETURN(std::vector<std::string> sockets, Sockets());
     std::vector<NodeStatus> nodes;
     ExitCode code = ExitCode::kOk;

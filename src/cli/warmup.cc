@@ -9,6 +9,7 @@
 
 #include "base/size.h"
 #include "base/uri.h"
+#include "cli/cluster_warmup.h"
 #include "cli/dataset_arguments.h"
 #include "cli/output.h"
 #include "cli/progress_meter.h"
@@ -101,12 +102,24 @@ std::string WarmupText(const WarmupOutcome& outcome) {
 Run DeclareWarmup(CLI::App& app) {
   struct State {
     DatasetArguments dataset;
+    std::string head;
+    bool wait = false;
     OutputFormat format = OutputFormat::kTable;
   };
   auto state = std::make_shared<State>();
   AddDatasetArguments(app, "1d", &state->dataset);
   AddOutputOption(app, &state->format);
+  app.add_option("--head", state->head,
+                 "URI is the name of a dataset of this head's cluster: its nodes load it")
+      ->option_text("HOST:PORT");
+  app.add_flag(
+      "--wait", state->wait,
+      "with a dataset of a cluster: come back when it is loaded (a table of this "
+      "host is always waited for)");
   return [state]() -> Result<ExitCode> {
+    if (auto dataset = ClusterDatasetOf(state->dataset.uri, state->head)) {
+      return WarmUpInCluster({*dataset, state->wait, state->format});
+    }
     FB_ASSIGN_OR_RETURN(WarmupOutcome outcome, Warm(state->dataset));
     bool json = state->format == OutputFormat::kJson;
     Print(json ? ToText(WarmupJson(outcome)) : WarmupText(outcome));

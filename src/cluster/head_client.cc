@@ -84,6 +84,9 @@ Result<std::string> HeadClient::Send(http::Request request, const std::string& p
                                      Deadline deadline) {
   // A head that does not lead sends on to the one that does.
   request.follow_redirects = true;
+  // It may have to plan a large table before it has anything to say.
+  request.stall_timeout =
+      std::chrono::ceil<std::chrono::seconds>(options_.attempt_timeout);
   Status last = Status::Deadline("time was up before a head could be asked");
   size_t first = current_;
   for (size_t i = 0; i < urls_.size() && !deadline.passed(); ++i) {

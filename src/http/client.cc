@@ -153,12 +153,20 @@ void SetRequest(CURL* curl, const Request& request) {
   if (request.signing.has_value()) SetSigning(curl, *request.signing);
 }
 
-void SetLimits(CURL* curl, const ClientOptions& options, milliseconds left) {
+struct Limits {
+  milliseconds left;
+  std::chrono::seconds stall;
+};
+
+void SetLimits(CURL* curl, const ClientOptions& options, const Limits& limits) {
+  milliseconds left = limits.left;
   auto connect = std::min(left, options.connect_timeout);
   curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, static_cast<long>(left.count()));
   curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(connect.count()));
   curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, kDripBytesPerSecond);
-  curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, kDripSeconds);
+  // Whoever waits longer for a first byte means it.
+  curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME,
+                   std::max(kDripSeconds, static_cast<long>(limits.stall.count())));
   if (!options.ca_file.empty()) {
     curl_easy_setopt(curl, CURLOPT_CAINFO, options.ca_file.c_str());
   }
@@ -229,7 +237,7 @@ Result<Response> Client::Send(const Request& request, const BodySink& sink,
   HeaderList headers = MakeHeaders(request);
   char error[CURL_ERROR_SIZE] = "";
   SetRequest(curl, request);
-  SetLimits(curl, options_, left);
+  SetLimits(curl, options_, {left, stall});
   SetCallbacks(curl, &transfer);
   curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers.get());
   curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, error);

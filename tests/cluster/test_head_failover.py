@@ -1,0 +1,73 @@
+"""Two heads on one etcd."""
+
+import time
+
+from heads import Head, Node, wait_until, write_table
+
+
+def two_heads(folder, etcd, processes):
+    heads = [Head(folder, meta=etcd.meta, name=name) for name in ("one", "two")]
+    processes += heads
+    wait_until(lambda: any(head.leads() for head in heads), "nobody leads")
+    for head in heads:
+        head.wait()
+    leader, follower = sorted(heads, key=lambda head: not head.leads())
+    return leader, follower
+
+
+def test_one_leads_and_the_other_sends_on(tmp_path, etcd, processes, table):
+    leader, follower = two_heads(tmp_path, etcd, processes)
+    status, _ = follower.call("GET", "/v1/nodes", follow=False)
+    assert status == 307
+    status, answer = follower.call("POST", "/v1/datasets",
+                                   {"name": "events", "source": str(table)})
+    assert status == 200 and answer["rows"] == 3_000
+    assert leader.get("/v1/datasets/events")["rows"] == 3_000
+    assert b"forebay_head_leads 0" in follower.call("GET", "/metrics", raw=True)[1]
+
+
+def test_the_other_leads_within_five_seconds_of_a_death(tmp_path, etcd, processes, table):
+    leader, follower = two_heads(tmp_path, etcd, processes)
+    version = leader.call("POST", "/v1/datasets",
+                          {"name": "events", "source": str(table)})[1]["version"]
+    manifest = leader.call("GET", f"/v1/versions/{version}/manifest", raw=True)[1]
+    node = Node(leader, "a")
+    node.register()
+    kept = follower.folder / "manifests" / f"{version}.manifest"
+    wait_until(kept.exists, "the follower does not keep manifests at hand")
+    # From now on only a kept manifest can tell what the version was.
+    write_table(table, files=5)
+
+    leader.kill()
+    death = time.monotonic()
+    wait_until(follower.leads, "the other does not take over")
+    assert time.monotonic() - death <= 5
+    assert follower.get("/v1/datasets/events")["version"] == version
+    assert follower.call("GET", f"/v1/versions/{version}/manifest", raw=True)[1] == manifest
+    node.head = follower
+    assert node.state() == "up"
+    epoch = node.roster["epoch"]
+    assert node.beat() == 404
+    assert node.register() == 200 and node.roster["epoch"] > epoch
+    # The one that died comes back as a follower.
+    leader.start()
+    leader.wait()
+    assert leader.call("GET", "/v1/nodes", follow=False)[0] == 307
+
+
+def test_a_leader_that_ends_in_order_leaves_no_gap(tmp_path, etcd, processes):
+    leader, follower = two_heads(tmp_path, etcd, processes)
+    leader.kill(15)
+    end = time.monotonic()
+    wait_until(follower.leads, "the other does not take over")
+    assert time.monotonic() - end < 2
+
+
+def test_an_etcd_that_is_away_ends_the_lead_until_it_is_back(tmp_path, etcd, processes):
+    leader, follower = two_heads(tmp_path, etcd, processes)
+    etcd.kill()
+    wait_until(lambda: not leader.leads(), "it leads without its lease")
+    assert not follower.leads()
+    assert leader.call("GET", "/v1/nodes", follow=False)[0] in (307, 503)
+    etcd.start()
+    wait_until(lambda: leader.leads() or follower.leads(), "nobody leads again")
