@@ -94,8 +94,16 @@ Status PulledTree::MakeDirectories() {
   const model::FilesManifest& manifest = *files_->manifest();
   for (uint32_t i = 1; i < manifest.directories().size(); ++i) {
     std::string path(manifest.directory_path(i));
-    if (::mkdirat(folder_.get(), path.c_str(), 0777) == 0 || errno == EEXIST) continue;
-    return ErrnoStatus(errno, "make the folder " + path_ + "/" + path);
+    if (::mkdirat(folder_.get(), path.c_str(), 0777) == 0) continue;
+    if (errno != EEXIST)
+      return ErrnoStatus(errno, "make the folder " + path_ + "/" + path);
+    struct stat st {};
+    if (::fstatat(folder_.get(), path.c_str(), &st, AT_SYMLINK_NOFOLLOW) != 0 ||
+        !S_ISDIR(st.st_mode)) {
+      return Status::Invalid(path_ + "/" + path +
+                             " is not a folder, and files below it were to be pulled; "
+                             "remove it or pull to another place");
+    }
   }
   return Status::OK();
 }
