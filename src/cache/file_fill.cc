@@ -2,7 +2,10 @@
 
 #include <unistd.h>
 
-#include <vector>
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+#include <utility>
 
 #include "base/size.h"
 #include "source/range_reader.h"
@@ -36,10 +39,55 @@ bool ReadStored(const FilesVersion& version, uint32_t file, std::span<std::byte>
   return got == static_cast<ssize_t>(into.size());
 }
 
+// The packs of the version before, for what did not change since.
+class OldPacks {
+ public:
+  OldPacks(const FilesVersion& version, storage::Store& store)
+      : version_(version), store_(store) {}
+
+  // Opens the pack that has the file, if it is the same file and the pack is stored.
+  void Look(uint32_t file) {
+    if (version_.previous == nullptr) return;
+    const model::FilesManifest& old = *version_.previous;
+    auto before = old.FindFile(version_.manifest->FilePath(file));
+    if (!before || old.origin() != version_.manifest->origin() ||
+        old.root() != version_.manifest->root() ||
+        old.object(*before).identity != version_.manifest->object(file).identity) {
+      return;
+    }
+    ChunkRef ref{old.files()[*before].pack, model::kPackGroup};
+    if (!old.Contains(ref)) return;
+    auto [at, fresh] = packs_.try_emplace(ref.range);
+    if (fresh) {
+      auto chunk = store_.Get(model::FileChunkKey(old, ref));
+      if (chunk.ok()) at->second = *std::move(chunk);
+    }
+    if (at->second.fd != nullptr) {
+      places_[file] = {&at->second, old.files()[*before].pack_offset};
+    }
+  }
+
+  bool Read(uint32_t file, std::span<std::byte> into) const {
+    auto found = places_.find(file);
+    if (found == places_.end()) return false;
+    const auto& [chunk, offset] = found->second;
+    ssize_t got = ::pread(chunk->fd->get(), into.data(), into.size(), offset);
+    return got == static_cast<ssize_t>(into.size());
+  }
+
+ private:
+  const FilesVersion& version_;
+  storage::Store& store_;
+  std::map<uint32_t, storage::Chunk> packs_;
+  std::unordered_map<uint32_t, std::pair<const storage::Chunk*, off_t>> places_;
+};
+
 Status ReadPack(const FilesVersion& version, ChunkRef ref, std::span<std::byte> into,
                 const FileFillContext& context) {
   const model::FilesManifest& manifest = *version.manifest;
   std::span<const uint32_t> members = manifest.members(manifest.packs()[ref.range]);
+  OldPacks old(version, *context.store);
+  for (uint32_t file : members) old.Look(file);
   return ParallelFor(*context.objects, members.size(), [&](size_t i) -> Status {
     const model::FileRecord& file = manifest.files()[members[i]];
     auto size = static_cast<uint64_t>(file.size);
@@ -47,6 +95,7 @@ Status ReadPack(const FilesVersion& version, ChunkRef ref, std::span<std::byte> 
       return Status::Corrupt("the files manifest has a file outside its pack");
     }
     auto place = into.subspan(file.pack_offset, size);
+    if (old.Read(members[i], place)) return Status::OK();
     if (ReadStored(version, members[i], place, context)) return Status::OK();
     return version.source->Read(manifest.object(members[i]), 0, place, context.deadline);
   });

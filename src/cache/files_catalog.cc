@@ -1,5 +1,7 @@
 #include "cache/files_catalog.h"
 
+#include <utility>
+
 #include "base/mapping.h"
 
 namespace forebay::cache {
@@ -11,7 +13,9 @@ constexpr size_t kIdleListingsMax = 64;
 
 struct FilesCatalog::Listing {
   std::mutex mutex;
-  std::unique_ptr<files::Lister> lister;  // of a listing that was not finished
+  std::unique_ptr<files::Lister> lister;             // of a listing that was not finished
+  std::shared_ptr<const model::FilesManifest> last;  // of the state seen last
+  std::shared_ptr<const model::FilesManifest> previous;  // and of the one before
 };
 
 FilesCatalog::FilesCatalog(storage::Store* store, OpenSource open_source)
@@ -30,7 +34,13 @@ Result<std::shared_ptr<const FilesVersion>> FilesCatalog::Open(
   if (!listed.ok() && resumes) return listed;
   auto lister = std::move(listing->lister);
   FB_RETURN_NOT_OK(listed);
-  return Load(uri, lister->BuildManifest(), std::move(source));
+  FB_ASSIGN_OR_RETURN(auto version,
+                      Load(uri, lister->BuildManifest(), std::move(source)));
+  bool changed = listing->last == nullptr ||
+                 listing->last->version() != version->manifest->version();
+  if (changed) listing->previous = std::exchange(listing->last, version->manifest);
+  version->previous = listing->previous;
+  return std::shared_ptr<const FilesVersion>(std::move(version));
 }
 
 Result<std::shared_ptr<const FilesVersion>> FilesCatalog::Adopt(
@@ -40,7 +50,8 @@ Result<std::shared_ptr<const FilesVersion>> FilesCatalog::Adopt(
   FB_ASSIGN_OR_RETURN(auto manifest, model::FilesManifest::View(*bytes, bytes));
   // A manifest names objects below its root: that must be a place that may be read.
   FB_RETURN_NOT_OK(open_source_(std::string(manifest->root()) + "/", options).status());
-  return Load(uri, *bytes, std::move(source));
+  FB_ASSIGN_OR_RETURN(auto version, Load(uri, *bytes, std::move(source)));
+  return std::shared_ptr<const FilesVersion>(std::move(version));
 }
 
 std::shared_ptr<FilesCatalog::Listing> FilesCatalog::ListingOf(const Key& key) {
@@ -54,7 +65,7 @@ std::shared_ptr<FilesCatalog::Listing> FilesCatalog::ListingOf(const Key& key) {
   return listing;
 }
 
-Result<std::shared_ptr<const FilesVersion>> FilesCatalog::Load(
+Result<std::shared_ptr<FilesVersion>> FilesCatalog::Load(
     const std::string& uri, const std::string& bytes,
     std::shared_ptr<source::Source> source) {
   FB_ASSIGN_OR_RETURN(
@@ -77,7 +88,7 @@ Result<std::shared_ptr<const FilesVersion>> FilesCatalog::Load(
   version->uri = uri;
   version->source = std::move(source);
   version->manifest_chunk = *std::move(stored);
-  return std::shared_ptr<const FilesVersion>(std::move(version));
+  return version;
 }
 
 }  // namespace forebay::cache

@@ -39,9 +39,9 @@ class FilesCatalog {
   using Key = std::pair<std::string, source::Options>;
 
   std::shared_ptr<Listing> ListingOf(const Key& key);
-  Result<std::shared_ptr<const FilesVersion>> Load(
-      const std::string& uri, const std::string& bytes,
-      std::shared_ptr<source::Source> source);
+  Result<std::shared_ptr<FilesVersion>> Load(const std::string& uri,
+                                             const std::string& bytes,
+                                             std::shared_ptr<source::Source> source);
 
   storage::Store* store_;
   OpenSource open_source_;

@@ -15,6 +15,9 @@ struct FilesVersion {
   std::shared_ptr<const model::FilesManifest> manifest;
   std::shared_ptr<source::Source> source;
   storage::Chunk manifest_chunk;  // what readers are handed
+  // The state before, where one was seen: a pack that changed is made of what is left of
+  // the old one, and only new files are read.
+  std::shared_ptr<const model::FilesManifest> previous;
 
   Hash128 Key(model::ChunkRef ref) const { return model::FileChunkKey(*manifest, ref); }
 };

@@ -1,0 +1,207 @@
+#include "cache/files_engine.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <random>
+#include <thread>
+
+#include "source/faulty_source.h"
+#include "source/memory_source.h"
+
+namespace forebay::cache {
+namespace {
+
+using model::ChunkRef;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+constexpr ClientId kClient = 1;
+const std::string kUri = "s3://b/images";
+
+class FilesEngineTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    auto info = ::testing::UnitTest::GetInstance()->current_test_info();
+    directory_ =
+        std::filesystem::temp_directory_path() /
+        (std::string("forebay-files-") + info->name() + "-" + std::to_string(::getpid()));
+    storage::StoreOptions store;
+    store.tiers = storage::TiersOf(
+        {{.medium = model::Medium::kSsd, .path = directory_, .quota_bytes = 0}});
+    store_ = storage::Store::Open(std::move(store)).ValueOrDie();
+    FilesEngine::Options options;
+    options.store = store_.get();
+    options.read_pool = &pool_;
+    options.open_source = [this](const std::string&, const source::Options&) {
+      return Result<std::shared_ptr<source::Source>>(source_);
+    };
+    engine_ = std::make_unique<FilesEngine>(options);
+  }
+  void TearDown() override {
+    engine_.reset();
+    store_.reset();
+    std::filesystem::remove_all(directory_);
+  }
+
+  std::string Put(const std::string& path, size_t size) {
+    std::mt19937_64 random(std::hash<std::string>{}(path) + size);
+    std::string bytes(size, '\0');
+    for (char& c : bytes) c = static_cast<char>(random());
+    memory_->Put(kUri + "/" + path, bytes);
+    return bytes;
+  }
+  FilesEngine::Version Open() {
+    return engine_->catalog()
+        .Open(kUri, {}, Deadline::After(std::chrono::seconds(30)))
+        .ValueOrDie();
+  }
+  ChunkRef Ref(const FilesEngine::Version& version, const std::string& path) {
+    return {*version->manifest->FindFile(path), 0};
+  }
+  FileFills::Asked Ask(const FilesEngine::Version& version, ChunkRef ref,
+                       Need need = Need::kNow) {
+    return engine_->fills().Request(version, {ref}, need, kClient)[0];
+  }
+  static std::string Bytes(const FileFills::Asked& asked) {
+    const Result<Brought>& brought = asked.future.get();
+    if (!brought.ok()) return brought.status().ToString();
+    std::string bytes(brought->chunk.size, '\0');
+    EXPECT_EQ(::pread(brought->chunk.fd->get(), bytes.data(), bytes.size(), 0),
+              static_cast<ssize_t>(bytes.size()));
+    return bytes;
+  }
+  Result<WarmupProgress> Warmup(const FilesEngine::Version& version) {
+    return engine_->Warmup(version, kClient, Deadline::After(std::chrono::seconds(60)),
+                           [](const WarmupProgress&) { return true; });
+  }
+  uint64_t reads() const { return memory_->stats().requests; }
+
+  std::shared_ptr<source::MemorySource> memory_ =
+      std::make_shared<source::MemorySource>();
+  std::shared_ptr<source::FaultySource> source_ =
+      std::make_shared<source::FaultySource>(memory_);
+  std::string directory_;
+  ThreadPool pool_{4};
+  std::unique_ptr<storage::Store> store_;
+  std::unique_ptr<FilesEngine> engine_;
+};
+
+TEST_F(FilesEngineTest, ASmallFileComesAloneAndThenFromItsPack) {
+  std::vector<std::string> contents;
+  for (int i = 0; i < 100; ++i) contents.push_back(Put(std::to_string(i), 1000));
+  auto version = Open();
+  uint64_t before = reads();
+  auto alone = Ask(version, Ref(version, "7"));
+  EXPECT_EQ(Bytes(alone), contents[7]);
+  EXPECT_EQ(alone.ref, Ref(version, "7"));
+  EXPECT_EQ(reads(), before + 1);
+  ASSERT_TRUE(Warmup(version).ok());
+  EXPECT_EQ(reads(), before + 100);  // the one that was there is not read again
+  auto packed = Ask(version, Ref(version, "7"));
+  EXPECT_EQ(packed.ref.group, model::kPackGroup);
+  uint32_t file = Ref(version, "7").range;
+  EXPECT_EQ(Bytes(packed).substr(version->manifest->files()[file].pack_offset, 1000),
+            contents[7]);
+  EXPECT_FALSE(store_->Contains(version->Key(Ref(version, "7"))));
+}
+
+TEST_F(FilesEngineTest, ReadsAPackOnceMuchOfItWasAskedFor) {
+  for (int i = 0; i < 100; ++i) Put(std::to_string(i), 1000);
+  auto version = Open();
+  for (int i = 0; i < 30; ++i) Bytes(Ask(version, Ref(version, std::to_string(i))));
+  Bytes(Ask(version, {0, model::kPackGroup}));
+  // And the list; a file that is asked for while its pack is read may be read twice.
+  EXPECT_GE(reads(), 101);
+  EXPECT_LE(reads(), 111);
+}
+
+TEST_F(FilesEngineTest, LargeFilesComeInExtents) {
+  std::string bytes = Put("large", 70 * kMiB);
+  auto version = Open();
+  uint32_t file = Ref(version, "large").range;
+  ASSERT_EQ(version->manifest->ChunkCount(file), 5);
+  EXPECT_EQ(Bytes(Ask(version, {file, 2})), bytes.substr(32 * kMiB, 16 * kMiB));
+  EXPECT_EQ(Bytes(Ask(version, {file, 4})), bytes.substr(64 * kMiB));
+}
+
+TEST_F(FilesEngineTest, FetchesAChunkOnceHoweverManyAsk) {
+  std::string bytes = Put("x", 200'000);
+  auto version = Open();
+  uint64_t before = reads();
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 8; ++i) {
+    threads.emplace_back(
+        [&] { EXPECT_EQ(Bytes(Ask(version, Ref(version, "x"))), bytes); });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(reads(), before + 1);
+}
+
+TEST_F(FilesEngineTest, AnObjectThatChangedIsNamedAndNothingOfItKept) {
+  Put("a", 1000);
+  Put("b", 100'000);
+  auto version = Open();
+  Put("a", 1001);
+  memory_->Put(kUri + "/b", std::string(100'000, 'b'));
+  for (const char* path : {"a", "b"}) {
+    auto asked = Ask(version, Ref(version, path));
+    const auto& brought = asked.future.get();
+    EXPECT_EQ(brought.status().code(), StatusCode::kChanged);
+    EXPECT_THAT(brought.status().message(), HasSubstr(kUri + "/" + path));
+    EXPECT_FALSE(store_->Contains(version->Key(asked.ref)));
+  }
+  auto progress = Warmup(version).ValueOrDie();
+  EXPECT_EQ(progress.failures.size(), 2);
+  EXPECT_EQ(progress.rows_done, 0);
+}
+
+TEST_F(FilesEngineTest, AFailureIsTriedAgainWhenAskedAgain) {
+  std::string bytes = Put("x", 100'000);
+  auto version = Open();
+  source_->Add({.call = source::Call::kRead, .status = Status::Permission("not you")});
+  EXPECT_EQ(Ask(version, Ref(version, "x")).future.get().status().code(),
+            StatusCode::kPermission);
+  EXPECT_EQ(Bytes(Ask(version, Ref(version, "x"))), bytes);
+  EXPECT_EQ(source_->fired(), 1);
+}
+
+TEST_F(FilesEngineTest, ANewVersionReadsOnlyWhatChanged) {
+  for (int i = 0; i < 200; ++i) Put("small" + std::to_string(i), 1000);
+  for (int i = 0; i < 5; ++i) Put("large" + std::to_string(i), 100'000);
+  auto old = Open();
+  ASSERT_TRUE(Warmup(old).ok());
+  Put("small3", 1234);
+  Put("new", 777);
+  Put("large2", 100'001);
+  auto version = Open();
+  EXPECT_NE(version->manifest->version(), old->manifest->version());
+  uint64_t before = reads();
+  auto progress = Warmup(version).ValueOrDie();
+  EXPECT_THAT(progress.failures, ElementsAre());
+  EXPECT_EQ(reads() - before, 3);
+  EXPECT_EQ(progress.rows_done, 206);
+  auto coverage = engine_->Covered(*version);
+  EXPECT_EQ(coverage.chunks_stored, coverage.chunk_count);
+  EXPECT_EQ(coverage.rows_stored, 206);
+}
+
+TEST_F(FilesEngineTest, ForgetsWhatALeavingClientWanted) {
+  for (int i = 0; i < 300; ++i) Put(std::to_string(i), 100'000);
+  auto version = Open();
+  std::vector<ChunkRef> refs;
+  for (uint32_t i = 0; i < 300; ++i) refs.push_back({i, 0});
+  auto asked = engine_->fills().Request(version, refs, Need::kSomeday, kClient);
+  engine_->Forget(kClient);
+  int cancelled = 0;
+  for (auto& each : asked) {
+    cancelled += each.future.get().status().code() == StatusCode::kCancelled ? 1 : 0;
+  }
+  EXPECT_EQ(engine_->counters().queued, 0);
+  EXPECT_EQ(engine_->counters().fills + static_cast<uint64_t>(cancelled), 300);
+}
+
+}  // namespace
+}  // namespace forebay::cache
