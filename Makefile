@@ -1,6 +1,6 @@
 # The whole interface to the project. `make` alone lists it.
 .DEFAULT_GOAL := help
-.PHONY: help setup build test test-slow demo bench fmt lint tidy wheel asan tsan clean
+.PHONY: help setup build test test-slow demo cluster bench fmt lint tidy wheel asan tsan clean
 MAKEFLAGS += --no-print-directory
 JOBS ?= $(shell nproc)
 PYTHON := .venv/bin/python
@@ -26,6 +26,9 @@ test-slow: setup ## the long runs of the same tests
 
 demo: build ## make a sample table, train on it, kill and resume
 	@$(PYTHON) examples/demo.py
+
+cluster: build ## one head, three nodes and an S3 server on this machine, until Ctrl-C
+	@$(PYTHON) deploy/local-cluster
 
 bench: build ## the speed figures, as ratios
 	@tools/build release all benches

@@ -78,6 +78,8 @@ forebay_folder_if_there(head ARROW LINK forebay_cluster forebay_storage forebay_
                         TEST_LINK forebay_test_support)
 forebay_folder_if_there(cli LINK forebay_reader forebay_storage forebay_cluster nlohmann_json::nlohmann_json)
 # Its verbs are in the table of all verbs, and use what that folder has for every verb.
+forebay_folder_if_there(cli/cluster LINK forebay_cli)
+target_link_libraries(forebay_cli PUBLIC forebay_cli_cluster)
 forebay_folder_if_there(cli/files LINK forebay_cli forebay_storage_shared)
 target_link_libraries(forebay_cli PUBLIC forebay_cli_files)
 # The programs. The command line links no Arrow (docs/adr/0006-two-programs.md).
@@ -87,8 +89,10 @@ function(forebay_program name main)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})
 endfunction()
 forebay_program(forebay forebay_main.cc forebay_cli)
+# What it does not call is not loaded: curl and SQLite would take longer than the rest.
+target_link_options(forebay PRIVATE -Wl,--as-needed)
 forebay_program(forebay-head head_main.cc forebay_head forebay_cli)
-forebay_program(forebay-node node_main.cc forebay_node forebay_flight forebay_cli)
+forebay_program(forebay-node node_main.cc forebay_node forebay_head forebay_cli)
 if(FOREBAY_BENCH)
   add_subdirectory(bench)
 endif()

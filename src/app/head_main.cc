@@ -1,24 +1,17 @@
 // forebay-head: a cluster's head, in the foreground.
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <csignal>
 #include <cstdio>
-#include <cstdlib>
-#include <filesystem>
 
 #include "base/log.h"
-#include "base/uri.h"
 #include "cli/duration.h"
 #include "cli/exit_code.h"
-#include "head/head.h"
-#include "head/head_service.h"
-#include "http/server.h"
+#include "head/head_server.h"
 
 namespace {
 
-using forebay::Result;
 using forebay::Status;
 
 struct Arguments {
@@ -31,78 +24,24 @@ struct Arguments {
   std::vector<std::string> allowed;
 };
 
-struct Place {
-  std::string host;
-  int port = 0;
-};
-
-Result<Place> ParsePlace(const std::string& text) {
-  size_t colon = text.rfind(':');
-  char* end = nullptr;
-  long port = colon == text.npos ? -1 : std::strtol(&text[colon + 1], &end, 10);
-  if (colon == 0 || port < 0 || port > 65'535 || *end != '\0' ||
-      end == &text[colon + 1]) {
-    return Status::Invalid("'" + text + "' is no place to listen: write host:port");
-  }
-  return Place{text.substr(0, colon), static_cast<int>(port)};
-}
-
-std::string DefaultState() {
-  if (::geteuid() == 0) return "/var/lib/forebay";
-  if (const char* state = std::getenv("XDG_STATE_HOME")) {
-    return std::string(state) + "/forebay";
-  }
-  const char* home = std::getenv("HOME");
-  return std::string(home == nullptr ? "/tmp" : home) + "/.local/state/forebay";
-}
-
-std::string HostName() {
-  char name[256] = "";
-  return ::gethostname(name, sizeof(name) - 1) == 0 ? name : "localhost";
-}
-
-// What others can reach: a place that means "all addresses" is none.
-std::string Advertised(const Arguments& arguments, const Place& place, int port) {
-  if (!arguments.advertise.empty()) return arguments.advertise;
-  bool all = place.host == "0.0.0.0" || place.host == "::";
-  return (all ? HostName() : place.host) + ":" + std::to_string(port);
-}
-
 int Fail(const Status& status) {
   std::fprintf(stderr, "%s\n", status.message().c_str());
   return static_cast<int>(forebay::cli::ExitCodeOf(status.code()));
 }
 
-// Listens first: with any free port, the address is known only then.
 Status Serve(const Arguments& arguments, const sigset_t& signals) {
-  FB_ASSIGN_OR_RETURN(Place place, ParsePlace(arguments.listen));
   FB_ASSIGN_OR_RETURN(auto timeout, forebay::cli::ParseDuration(arguments.timeout));
   FB_ASSIGN_OR_RETURN(auto place_kept, forebay::cli::ParseDuration(arguments.place_kept));
-  std::atomic<forebay::head::HeadService*> service{nullptr};
-  auto answer = [&service](const forebay::http::Received& request) {
-    auto* there = service.load();
-    if (there != nullptr) return there->Answer(request);
-    return forebay::http::Reply{.status = 503};
-  };
-  FB_ASSIGN_OR_RETURN(
-      auto server, forebay::http::Server::Start(
-                       {.host = place.host, .port = place.port, .workers = 32}, answer));
-  forebay::head::Head::Options options{
-      .meta = arguments.meta.empty() ? "sqlite:" + arguments.state + "/meta.db"
-                                     : arguments.meta,
-      .state = arguments.state,
-      .address = Advertised(arguments, place, server->port()),
-      .timeout = timeout,
-      .place_kept = place_kept,
-      .allowed = arguments.allowed};
-  FB_ASSIGN_OR_RETURN(auto head, forebay::head::Head::Start(options));
-  forebay::head::HeadService serving(head.get());
-  service = &serving;
-  spdlog::info("the head listens at {}:{} as {}, metadata in {}", place.host,
-               server->port(), options.address, forebay::RedactUri(options.meta));
+  FB_ASSIGN_OR_RETURN(auto server, forebay::head::HeadServer::Start(
+                                       {.listen = arguments.listen,
+                                        .advertise = arguments.advertise,
+                                        .head = {.meta = arguments.meta,
+                                                 .state = arguments.state,
+                                                 .timeout = timeout,
+                                                 .place_kept = place_kept,
+                                                 .allowed = arguments.allowed}}));
   int signal = 0;
   ::sigwait(&signals, &signal);
-  server.reset();
   return Status::OK();
 }
 
@@ -110,7 +49,7 @@ Status Serve(const Arguments& arguments, const sigset_t& signals) {
 
 int main(int argc, char** argv) {
   Arguments arguments;
-  arguments.state = DefaultState();
+  arguments.state = forebay::head::HeadServer::DefaultState();
   CLI::App app("Forebay's head: knows a cluster's datasets and nodes.");
   app.add_option("--meta", arguments.meta,
                  "where metadata is kept: sqlite:/path, etcd://host:2379,host:2379, "

@@ -15,6 +15,7 @@
 #include "base/size.h"
 #include "cli/exit_code.h"
 #include "flight/service.h"
+#include "head/head_server.h"
 #include "node/member.h"
 #include "node/node.h"
 
@@ -35,11 +36,14 @@ struct Arguments {
   std::string id;
   std::string advertise;
   double weight = 0;
+  std::string serve;
+  std::string state = forebay::head::HeadServer::DefaultState();
 };
 
 // Flight's streams read from the node, so Flight ends first, and with it the part in a
 // cluster.
 struct Running {
+  std::unique_ptr<forebay::head::HeadServer> head;  // of a node that is a whole cluster
   std::unique_ptr<forebay::node::HeadDatasets> datasets =
       std::make_unique<forebay::node::HeadDatasets>();
   std::unique_ptr<forebay::node::Node> node;
@@ -91,7 +95,9 @@ forebay::Result<std::unique_ptr<forebay::flight::Service>> StartFlight(
 forebay::Result<std::unique_ptr<forebay::node::Member>> Join(const Arguments& arguments,
                                                              const Running& running) {
   return forebay::node::Member::Start(
-      {.heads = forebay::cluster::SplitHeads(arguments.heads),
+      {.heads = running.head == nullptr
+                    ? forebay::cluster::SplitHeads(arguments.heads)
+                    : std::vector{fmt::format("127.0.0.1:{}", running.head->port())},
        .id = arguments.id,
        .flight = arguments.flight.empty() ? "0.0.0.0:7072" : arguments.flight,
        .advertise = arguments.advertise,
@@ -103,6 +109,13 @@ forebay::Result<Running> Start(const Arguments& arguments) {
   FB_ASSIGN_OR_RETURN(auto tiers, forebay::model::ParseStoreSpec(arguments.store));
   FB_ASSIGN_OR_RETURN(uint64_t memory, forebay::ParseSize(arguments.fill_memory));
   Running running;
+  if (!arguments.serve.empty()) {
+    FB_ASSIGN_OR_RETURN(
+        running.head,
+        forebay::head::HeadServer::Start(
+            {.listen = arguments.serve,
+             .head = {.state = arguments.state, .allowed = arguments.allowed}}));
+  }
   FB_ASSIGN_OR_RETURN(running.node,
                       forebay::node::Node::Start(
                           {.socket_path = arguments.socket,
@@ -112,7 +125,7 @@ forebay::Result<Running> Start(const Arguments& arguments) {
                                       .allowed = arguments.allowed,
                                       .named = running.datasets.get()},
                            .idle_timeout = forebay::milliseconds(arguments.idle_ms)}));
-  if (!arguments.heads.empty()) {
+  if (!arguments.heads.empty() || running.head != nullptr) {
     FB_ASSIGN_OR_RETURN(running.member, Join(arguments, running));
   } else if (!arguments.flight.empty()) {
     FB_ASSIGN_OR_RETURN(running.flight, StartFlight(arguments, running.node.get()));
@@ -202,6 +215,11 @@ int main(int argc, char** argv) {
   app.add_option(
       "--weight", arguments.weight,
       "its share of the data against the others'; the store's GiB unless given");
+  app.add_option("--serve", arguments.serve,
+                 "HOST:PORT: be the head as well, a cluster of one node")
+      ->excludes("--head");
+  app.add_option("--state", arguments.state, "where that head keeps its metadata")
+      ->capture_default_str();
   app.add_flag("--daemon", arguments.daemon, "go to the background once ready");
   try {
     app.parse(argc, argv);

@@ -15,10 +15,14 @@ namespace {
 
 struct Arguments {
   reader::NodeOptions node;
+  std::vector<std::string> tiers;
   std::vector<std::string> rest;
 };
 
-Result<std::vector<std::string>> CommandOf(const Arguments& arguments) {
+Result<std::vector<std::string>> CommandOf(Arguments arguments) {
+  if (!arguments.tiers.empty()) {
+    arguments.node.store = fmt::format("{}", fmt::join(arguments.tiers, ","));
+  }
   FB_ASSIGN_OR_RETURN(std::string binary, reader::FindNodeBinary(arguments.node));
   FB_ASSIGN_OR_RETURN(std::string store, reader::ResolveStore(arguments.node));
   std::string socket = arguments.node.socket;
@@ -30,25 +34,47 @@ Result<std::vector<std::string>> CommandOf(const Arguments& arguments) {
   return command;
 }
 
-}  // namespace
-
-Run DeclareNode(CLI::App& app) {
-  auto arguments = std::make_shared<Arguments>();
+void AddStore(CLI::App& app, const std::shared_ptr<Arguments>& arguments) {
   app.add_option("--store", arguments->node.store,
                  "where chunks are kept: mem:4GiB,ssd:/var/cache/forebay:100GiB "
                  "(default: FOREBAY_STORE, else the default store)");
+  app.add_option("--tier", arguments->tiers,
+                 "one tier of the store, the fastest first; may be given several times")
+      ->excludes("--store");
   app.add_option("--socket", arguments->node.socket,
                  "where readers find this node (default: where they look for a private "
                  "node of this store)");
   app.allow_extras();
+  app.footer("All other options go to forebay-node; see forebay-node --help.");
+}
+
+}  // namespace
+
+Run DeclareNode(CLI::App& app) {
+  auto arguments = std::make_shared<Arguments>();
+  AddStore(app, arguments);
   CLI::App* drain = app.add_subcommand(
       "drain", "Take a node out of its cluster: its place goes at once");
   Run run_drain = DeclareNodeDrain(*drain);
-  app.footer("All other options go to forebay-node; see forebay-node --help.");
   return [arguments, &app, drain, run_drain]() -> Result<ExitCode> {
     if (drain->parsed()) return run_drain();
     arguments->rest = app.remaining();
     FB_ASSIGN_OR_RETURN(std::vector<std::string> command, CommandOf(*arguments));
+    return Become(command);
+  };
+}
+
+// A node that is the head as well.
+Run DeclareServe(CLI::App& app) {
+  auto arguments = std::make_shared<Arguments>();
+  auto listen = std::make_shared<std::string>("127.0.0.1:7070");
+  AddStore(app, arguments);
+  app.add_option("--listen", *listen, "host:port of the head; port 0: any free one")
+      ->capture_default_str();
+  return [arguments, listen, &app]() -> Result<ExitCode> {
+    arguments->rest = app.remaining();
+    FB_ASSIGN_OR_RETURN(std::vector<std::string> command, CommandOf(*arguments));
+    command.insert(command.end(), {"--serve", *listen});
     return Become(command);
   };
 }

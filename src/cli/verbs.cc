@@ -12,6 +12,7 @@ constexpr Verb kVerbs[] = {
     {"store", "List, verify or clean a store directory", DeclareStore},
     {"node", "Run a node in the foreground, or drain one of a cluster", DeclareNode},
     {"nodes", "List the nodes of a cluster", DeclareNodes},
+    {"serve", "Run head and node in one process: a cluster of one machine", DeclareServe},
     {"head", "Run a cluster's head in the foreground", DeclareHead},
     {"dataset", "Create, list, show, refresh or delete datasets of a cluster",
      DeclareDataset},

@@ -19,6 +19,7 @@ Run DeclareStore(CLI::App& app);
 Run DeclareNode(CLI::App& app);
 Run DeclareNodeDrain(CLI::App& app);
 Run DeclareNodes(CLI::App& app);
+Run DeclareServe(CLI::App& app);
 Run DeclareHead(CLI::App& app);
 Run DeclareDataset(CLI::App& app);
 Run DeclareBench(CLI::App& app);

@@ -6,6 +6,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import time
 import urllib.request
@@ -86,10 +87,14 @@ class Cluster:
                             self.head_address, "--meta", f"sqlite:{self.folder}/meta.db",
                             "--state", self.folder / "head", *head)
         self.nodes = []
-        wait_until(lambda: self.reached("/healthz"), "the head does not answer")
-        for _ in range(nodes):
-            self.add_node()
-        self.wait_for_nodes()
+        try:
+            wait_until(lambda: self.reached("/healthz"), "the head does not answer")
+            for _ in range(nodes):
+                self.add_node()
+            self.wait_for_nodes()
+        except BaseException:
+            self.__exit__(*sys.exc_info())
+            raise
 
     def __enter__(self):
         return self

@@ -3,6 +3,8 @@
 import os
 import random
 import signal
+import subprocess
+import sys
 import threading
 import time
 
@@ -10,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from cluster import Cluster, wait_until
+from cluster import BIN, ROOT, Cluster, free_port, wait_until
 
 import forebay
 
@@ -223,3 +225,34 @@ def test_restarted_nodes_still_hold_what_they_held(table):
         ds = forebay.open(cluster.uri("events"), node=str(cluster.nodes[1].socket))
         assert len(ids_of(ds, shuffle="global", seed=1)) == ROWS
         assert sum(cluster.counters("source_bytes").values()) <= 0.05 * before
+
+
+def test_the_example_trains_against_a_cluster(tmp_path):
+    with Cluster(3) as cluster:
+        env = {**os.environ, "FOREBAY_HEAD": cluster.head_address,
+               "FOREBAY_NODE": str(cluster.nodes[0].socket)}
+        run = subprocess.run([sys.executable, ROOT / "examples/cluster_train.py", tmp_path / "t"],
+                             env=env, text=True, capture_output=True, timeout=120)
+        assert run.returncode == 0, run.stderr
+        assert "n0 up, n1 up, n2 up" in run.stdout
+
+
+def test_serve_is_a_cluster_in_one_process(table, alone, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("serve")
+    head, socket = f"127.0.0.1:{free_port()}", folder / "node.sock"
+    serving = subprocess.Popen([BIN / "forebay", "serve", "--listen", head, "--tier", "mem:256MiB",
+                                "--socket", socket, "--state", folder / "state",
+                                "--flight", f"127.0.0.1:{free_port()}"])
+    try:
+        create = [BIN / "forebay", "dataset", "create", "events", "--source", table, "--head", head]
+        wait_until(lambda: subprocess.run(create, capture_output=True).returncode == 0,
+                   "the head does not answer")
+        warm = subprocess.run([BIN / "forebay", "warmup", "events", "--wait", "--head", head],
+                              text=True, capture_output=True, timeout=120)
+        assert warm.returncode == 0, warm.stderr
+        ds = forebay.open(f"forebay://{head}/events", node=str(socket))
+        assert (ids_of(ds, shuffle="global", seed=9)
+                == ids_of(alone, shuffle="global", seed=9)).all()
+    finally:
+        serving.terminate()
+        assert serving.wait(20) == 0
