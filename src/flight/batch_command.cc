@@ -47,6 +47,41 @@ void CheckShare(JsonFields& fields, const BatchCommand& command) {
   }
 }
 
+// [first, count] each, ascending, none empty.
+void ReadIntervals(JsonFields& fields, std::optional<std::vector<RowInterval>>* out) {
+  const json* list = fields.Take("intervals");
+  if (list == nullptr) return;
+  out->emplace();
+  bool right = list->is_array() && list->size() <= kIntervalsMax;
+  uint64_t end = 0;
+  for (size_t i = 0; right && i < list->size(); ++i) {
+    const json& pair = (*list)[i];
+    right = pair.is_array() && pair.size() == 2 && pair[0].is_number_unsigned() &&
+            pair[1].is_number_unsigned();
+    if (!right) break;
+    RowInterval interval{pair[0].get<uint64_t>(), pair[1].get<uint64_t>()};
+    right =
+        interval.count > 0 && interval.first >= end && interval.end() > interval.first;
+    end = interval.end();
+    (*out)->push_back(interval);
+  }
+  if (right) return;
+  fields.Fail(fmt::format(
+      "intervals is a list of at most {} pairs [first row, count of rows], ascending",
+      kIntervalsMax));
+}
+
+void CheckIntervals(JsonFields& fields, const BatchCommand& command) {
+  if (!command.intervals) return;
+  bool alone = command.server_cuts() && command.order == plan::OrderMode::kSequential &&
+               command.world_size == 1 && command.start_position == 0;
+  if (!alone) {
+    fields.Fail(
+        "intervals name the rows: they go without an order, a batch size, a world_size "
+        "and a start_position");
+  }
+}
+
 // A size that is named must not be 0: "no size" is said by leaving it out.
 void ReadSize(JsonFields& fields, const char* name, uint64_t* out) {
   fields.Number(name, out);
@@ -117,7 +152,9 @@ Result<BatchCommand> ReadBatchCommand(const json& object) {
   if (fields.Has("window") && command.order != plan::OrderMode::kWindow) {
     fields.Fail("window is for the order \"window\" alone");
   }
+  ReadIntervals(fields, &command.intervals);
   CheckShare(fields, command);
+  CheckIntervals(fields, command);
   FB_RETURN_NOT_OK(fields.Finish());
   return command;
 }
@@ -147,6 +184,12 @@ std::string BatchCommand::ToJson() const {
   put("global_batch_size", global_batch_size, 0);
   put("start_step", start_step, 0);
   put("start_position", start_position, 0);
+  if (intervals) {
+    json& list = out["intervals"] = json::array();
+    for (const RowInterval& interval : *intervals) {
+      list.push_back({interval.first, interval.count});
+    }
+  }
   if (remainder) out["remainder"] = plan::RemainderName(*remainder);
   // A name in broken UTF-8 cannot have come from JSON; whatever it is, it must not throw.
   return out.dump(-1, ' ', false, json::error_handler_t::replace);

@@ -30,6 +30,15 @@ struct TableName {
   friend bool operator==(const TableName&, const TableName&) = default;
 };
 
+// Consecutive rows of a table.
+struct RowInterval {
+  uint64_t first = 0;
+  uint64_t count = 0;
+
+  uint64_t end() const { return first + count; }
+  friend bool operator==(const RowInterval&, const RowInterval&) = default;
+};
+
 struct BatchCommand {
   TableName table{};
   std::optional<std::vector<std::string>> columns{};  // nullopt: all
@@ -45,6 +54,8 @@ struct BatchCommand {
   uint64_t global_batch_size = 0;  // of all ranks; neither: the server cuts (README)
   uint64_t start_step = 0;
   uint64_t start_position = 0;
+  // These rows instead of a share, in table order; only where the server cuts.
+  std::optional<std::vector<RowInterval>> intervals{};
   std::optional<plan::Remainder> remainder{};  // drop; keep where the server cuts
 
   bool server_cuts() const { return batch_size == 0 && global_batch_size == 0; }
@@ -55,6 +66,7 @@ struct BatchCommand {
 
 constexpr uint64_t kTicketFormatVersion = 1;
 constexpr size_t kCommandBytesMax = 64 * 1024;
+constexpr size_t kIntervalsMax = 1024;  // fits into a command, however large the rows
 
 // kInvalid with a sentence that names the member; kUnsupported for a later format.
 Result<BatchCommand> ParseBatchCommand(std::string_view text);

@@ -6,9 +6,11 @@
 
 #include <map>
 #include <mutex>
+#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "base/arrow_status.h"
+#include "flight/bulk_client.h"
 #include "flight/chunk_stream.h"
 #include "flight/flight_status.h"
 #include "flight/service.h"
@@ -21,6 +23,10 @@ namespace af = arrow::flight;
 // A peer that is back must be found soon; gRPC's own pauses grow to two minutes.
 constexpr int kReconnectMs = 200;
 constexpr int kReconnectMsMax = 1000;
+constexpr int kUnknownPort = -1;
+// How long a peer without a bulk channel, or one that cannot be reached, is not asked
+// again.
+constexpr milliseconds kNoBulkTime = std::chrono::minutes(1);
 
 af::FlightClientOptions ClientOptions() {
   auto options = af::FlightClientOptions::Defaults();
@@ -125,6 +131,21 @@ class PeerClient::Connections {
     return client;
   }
 
+  // The port of the peer's bulk channel, 0 for none, or kUnknownPort.
+  int BulkPort(const std::string& address) {
+    std::lock_guard lock(mutex_);
+    if (!options_.bulk) return 0;
+    const Peer& peer = peers_[address];
+    return Clock::Real().Now() < peer.bulk_until ? peer.bulk_port : kUnknownPort;
+  }
+  void SetBulkPort(const std::string& address, int port) {
+    std::lock_guard lock(mutex_);
+    peers_[address].bulk_port = port;
+    peers_[address].bulk_until =
+        port != 0 ? TimePoint::max() : Clock::Real().Now() + kNoBulkTime;
+  }
+  BulkClient& bulk() { return bulk_; }
+
   void Forget(const std::string& address) {
     Peer peer;  // closed outside the lock
     std::lock_guard lock(mutex_);
@@ -138,7 +159,10 @@ class PeerClient::Connections {
   struct Peer {
     std::vector<std::shared_ptr<af::FlightClient>> clients;
     size_t next = 0;
+    int bulk_port = kUnknownPort;
+    TimePoint bulk_until{};
   };
+  BulkClient bulk_;
   const Options options_;
   std::mutex mutex_;
   std::map<std::string, Peer> peers_;
@@ -151,8 +175,51 @@ PeerClient::~PeerClient() = default;
 
 void PeerClient::Forget(const std::string& address) { connections_->Forget(address); }
 
+Result<int> PeerClient::AskBulkPort(const std::string& address,
+                                    const CallOptions& options) {
+  FB_ASSIGN_OR_RETURN(auto client, connections_->Get(address));
+  auto results = client->DoAction(FlightOptions(options), {"bulk", nullptr});
+  if (!results.ok()) return Outcome(FromFlight(results.status()), options);
+  auto result = (*results)->Next();
+  if (!result.ok()) {
+    Status status = Outcome(FromFlight(result.status()), options);
+    if (status.code() == StatusCode::kUnsupported) return 0;
+    return status;
+  }
+  if (*result == nullptr || (*result)->body == nullptr) return 0;
+  auto parsed =
+      nlohmann::json::parse((*result)->body->ToString(), nullptr, /*exceptions=*/false);
+  if (!parsed.is_object() || !parsed.contains("port") ||
+      !parsed["port"].is_number_unsigned()) {
+    return 0;
+  }
+  return parsed["port"].get<uint16_t>();
+}
+
 Status PeerClient::FetchChunks(const std::string& address, const ChunkRequest& request,
                                ChunkSink& sink, const CallOptions& options) {
+  FB_ASSIGN_OR_RETURN(Address at, ParseAddress(address));
+  int port = connections_->BulkPort(address);
+  // A peer that came back listens elsewhere: it is asked once more.
+  for (int attempt = 0; attempt < 2 && port != 0; ++attempt) {
+    if (port == kUnknownPort) {
+      FB_ASSIGN_OR_RETURN(port, AskBulkPort(address, options));
+      connections_->SetBulkPort(address, port);
+      if (port == 0) break;
+    }
+    bool connected = false;
+    Status status =
+        connections_->bulk().Fetch({at.host, port}, request, sink, options, &connected);
+    if (connected) return Outcome(std::move(status), options);
+    connections_->SetBulkPort(address, kUnknownPort);
+    port = kUnknownPort;
+  }
+  if (port != 0) connections_->SetBulkPort(address, 0);
+  return FetchByFlight(address, request, sink, options);
+}
+
+Status PeerClient::FetchByFlight(const std::string& address, const ChunkRequest& request,
+                                 ChunkSink& sink, const CallOptions& options) {
   FB_ASSIGN_OR_RETURN(auto client, connections_->Get(address));
   auto opened = client->DoGet(FlightOptions(options), {request.ToJson()});
   if (!opened.ok()) return Outcome(FromFlight(opened.status()), options);

@@ -70,7 +70,8 @@ class RowStream {
 class PeerClient {
  public:
   struct Options {
-    uint32_t connections = 2;  // to one peer, used in turn
+    uint32_t connections = 2;  // of gRPC to one peer, used in turn
+    bool bulk = true;          // chunks come over the bulk channel where the peer has one
   };
   PeerClient();
   explicit PeerClient(Options options);
@@ -87,6 +88,11 @@ class PeerClient {
 
  private:
   class Connections;
+  Status FetchByFlight(const std::string& address, const ChunkRequest& request,
+                       ChunkSink& sink, const CallOptions& options);
+  // The port of the peer's bulk channel; 0 where it has none.
+  Result<int> AskBulkPort(const std::string& address, const CallOptions& options);
+
   std::unique_ptr<Connections> connections_;
 };
 

@@ -20,8 +20,9 @@ std::string RandomBytes(size_t size, uint32_t seed) {
   return bytes;
 }
 
-// A server of chunks of several sizes, and a client of it.
-class PeerClientTest : public ::testing::Test {
+// A server of chunks of several sizes, and a client of it; with and without the bulk
+// channel.
+class PeerClientTest : public ::testing::TestWithParam<bool> {
  protected:
   void SetUp() override {
     std::vector<ServedChunk> chunks;
@@ -50,11 +51,14 @@ class PeerClientTest : public ::testing::Test {
   std::unique_ptr<FakeChunks> fake_;
   std::unique_ptr<Service> service_;
   std::string address_;
-  PeerClient client_;
+  PeerClient client_{{.bulk = GetParam()}};
   KeptChunks kept_;
 };
 
-TEST_F(PeerClientTest, GetsChunksInTheOrderAskedFor) {
+INSTANTIATE_TEST_SUITE_P(, PeerClientTest, ::testing::Bool(),
+                         [](const auto& info) { return info.param ? "Bulk" : "Flight"; });
+
+TEST_P(PeerClientTest, GetsChunksInTheOrderAskedFor) {
   std::vector<uint32_t> ranges = {2, 0, 3, 1, 1};
   Status status = Fetch(Request(ranges));
   ASSERT_TRUE(status.ok()) << status;
@@ -66,21 +70,21 @@ TEST_F(PeerClientTest, GetsChunksInTheOrderAskedFor) {
   }
 }
 
-TEST_F(PeerClientTest, SaysWhatThePeerDoesNotHave) {
+TEST_P(PeerClientTest, SaysWhatThePeerDoesNotHave) {
   Status status = Fetch(Request({1, 9}));
   EXPECT_EQ(status.code(), StatusCode::kNotFound);
   EXPECT_EQ(status.message(), "there is no such chunk here");
   EXPECT_EQ(kept_.ended, 1U);
 }
 
-TEST_F(PeerClientTest, EndsAtItsDeadline) {
+TEST_P(PeerClientTest, EndsAtItsDeadline) {
   fake_->stuck = 1;
   Status status =
       Fetch(Request({0, 1}), {.deadline = Deadline::After(milliseconds(100))});
   EXPECT_EQ(status.code(), StatusCode::kDeadline) << status;
 }
 
-TEST_F(PeerClientTest, StopsWhenToldAndTheServerHearsOfIt) {
+TEST_P(PeerClientTest, StopsWhenToldAndTheServerHearsOfIt) {
   fake_->stuck = 1;
   std::stop_source stop;
   std::thread stopper([&] {
@@ -95,12 +99,12 @@ TEST_F(PeerClientTest, StopsWhenToldAndTheServerHearsOfIt) {
   EXPECT_EQ(fake_->cancelled, 1U);
 }
 
-TEST_F(PeerClientTest, IsUnavailableWhereNobodyListens) {
+TEST_P(PeerClientTest, IsUnavailableWhereNobodyListens) {
   service_.reset();
   EXPECT_EQ(Fetch(Request({0})).code(), StatusCode::kUnavailable);
 }
 
-TEST_F(PeerClientTest, FindsAPeerThatIsBack) {
+TEST_P(PeerClientTest, FindsAPeerThatIsBack) {
   int port = service_->port();
   ASSERT_TRUE(Fetch(Request({0})).ok());
   service_.reset();
@@ -115,7 +119,7 @@ TEST_F(PeerClientTest, FindsAPeerThatIsBack) {
   EXPECT_TRUE(status.ok()) << status;
 }
 
-TEST_F(PeerClientTest, BreaksOffWhenThePeerStops) {
+TEST_P(PeerClientTest, BreaksOffWhenThePeerStops) {
   fake_->stuck = 1;
   std::thread stopper([&] {
     std::this_thread::sleep_for(milliseconds(50));
@@ -126,7 +130,7 @@ TEST_F(PeerClientTest, BreaksOffWhenThePeerStops) {
   EXPECT_EQ(status.code(), StatusCode::kUnavailable) << status;
 }
 
-TEST_F(PeerClientTest, GivesUpOnAPeerThatNeverAnswers) {
+TEST_P(PeerClientTest, GivesUpOnAPeerThatNeverAnswers) {
   // Listens, and never says a word.
   UniqueFd listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_in local{};
@@ -143,7 +147,7 @@ TEST_F(PeerClientTest, GivesUpOnAPeerThatNeverAnswers) {
   EXPECT_LT(Clock::Real().Now() - start, std::chrono::seconds(5));
 }
 
-TEST_F(PeerClientTest, StopsWhereTheSinkFails) {
+TEST_P(PeerClientTest, StopsWhereTheSinkFails) {
   class Full : public KeptChunks {
     Status Append(const void*, size_t) override { return Status::Full("no room"); }
   } full;
@@ -151,7 +155,7 @@ TEST_F(PeerClientTest, StopsWhereTheSinkFails) {
   EXPECT_EQ(status, Status::Full("no room"));
 }
 
-TEST_F(PeerClientTest, ServesManyAtOnce) {
+TEST_P(PeerClientTest, ServesManyAtOnce) {
   std::vector<std::thread> threads;
   std::atomic<int> good{0};
   for (int i = 0; i < 16; ++i) {
@@ -165,7 +169,7 @@ TEST_F(PeerClientTest, ServesManyAtOnce) {
   EXPECT_EQ(good, 16);
 }
 
-TEST_F(PeerClientTest, SaysWhyRowsDoNotCome) {
+TEST_P(PeerClientTest, SaysWhyRowsDoNotCome) {
   RowsRequest request;
   request.table.uri = "/t";
   auto stream = client_.GatherRows(
@@ -175,13 +179,31 @@ TEST_F(PeerClientTest, SaysWhyRowsDoNotCome) {
   EXPECT_NE(status.message().find("/nowhere"), std::string::npos) << status;
 }
 
+TEST_P(PeerClientTest, UsesFlightWhereThePeerHasNoBulkChannel) {
+  service_ = Service::Start({.socket = "/nowhere", .chunks = fake_.get(), .bulk = false})
+                 .ValueOrDie();
+  address_ = "127.0.0.1:" + std::to_string(service_->port());
+  Status status = Fetch(Request({2, 1}));
+  ASSERT_TRUE(status.ok()) << status;
+  EXPECT_TRUE(kept_.bytes[0] == bytes_[2]);
+}
+
+TEST_P(PeerClientTest, RefusalsLeaveTheConnectionGood) {
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(Fetch(Request({9})).code(), StatusCode::kNotFound);
+    EXPECT_TRUE(Fetch(Request({1})).ok());
+  }
+  ChunkRequest none = Request({});
+  EXPECT_EQ(Fetch(none).code(), StatusCode::kInvalid);
+}
+
 TEST(ServiceTest, TurnsAwayMoreStreamsThanItTakes) {
   FakeChunks fake({MakeFakeChunk("x")});
   fake.stuck = 0;
   auto service = Service::Start({.socket = "/nowhere", .chunks = &fake, .streams_max = 1})
                      .ValueOrDie();
   std::string address = "127.0.0.1:" + std::to_string(service->port());
-  PeerClient client;
+  PeerClient client({.bulk = false});
   ChunkRequest request;
   request.table.uri = "/t";
   request.table.version = Hash128{1, 2};

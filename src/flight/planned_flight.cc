@@ -97,9 +97,17 @@ bool PlannedFlight::cuts_shares() const {
   return command_.server_cuts() && command_.order == plan::OrderMode::kSequential;
 }
 
-Share PlannedFlight::share() const {
-  return Share::Of(table_->manifest()->row_count(), command_.start_position,
-                   command_.rank, command_.world_size);
+std::vector<Share> PlannedFlight::shares() const {
+  std::vector<Share> shares;
+  if (command_.intervals) {
+    for (const RowInterval& interval : *command_.intervals) {
+      shares.push_back({interval.first, interval.end()});
+    }
+    return shares;
+  }
+  shares.push_back(Share::Of(table_->manifest()->row_count(), command_.start_position,
+                             command_.rank, command_.world_size));
+  return shares;
 }
 
 Result<PlannedFlight> PlannedFlight::Make(const BatchCommand& command,
@@ -119,7 +127,12 @@ Status PlannedFlight::Plan() {
                                        command_.start_position, manifest.row_count()));
   }
   if (cuts_shares()) {
-    record_count_ = share().rows();
+    std::vector<Share> wanted = shares();
+    if (!wanted.empty() && wanted.back().last > manifest.row_count()) {
+      return Status::Invalid(fmt::format("the intervals end at row {} of {}",
+                                         wanted.back().last, manifest.row_count()));
+    }
+    for (const Share& share : wanted) record_count_ += share.rows();
     return Status::OK();
   }
   options_.columns = choice_.columns;
@@ -186,7 +199,7 @@ Result<std::unique_ptr<FlightBatches>> PlannedFlight::Batches(
     const std::shared_ptr<reader::BufferPool>& pool) const {
   std::unique_ptr<FlightBatches> out;
   if (cuts_shares()) {
-    ShareStream stream(table_, pool, choice_.columns, share());
+    ShareStream stream(table_, pool, choice_.columns, shares());
     out = std::make_unique<ShareBatches>(std::move(stream), choice_);
     return out;
   }

@@ -48,7 +48,7 @@ class PlannedFlight {
   Status Plan();
   bool cuts_shares() const;
   bool padded() const { return options_.shards.remainder == plan::Remainder::kPad; }
-  Share share() const;
+  std::vector<Share> shares() const;
 
   BatchCommand command_;
   std::shared_ptr<reader::RemoteTable> table_;

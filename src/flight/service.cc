@@ -11,9 +11,11 @@
 #include "base/arrow_status.h"
 #include "base/log.h"
 #include "flight/arrow_batches.h"
+#include "flight/bulk_server.h"
 #include "flight/call_scope.h"
 #include "flight/chunk_stream.h"
 #include "flight/flight_status.h"
+#include "flight/known_flight.h"
 #include "flight/message_limit.h"
 #include "flight/planned_flight.h"
 #include "flight/row_exchange.h"
@@ -135,6 +137,7 @@ class Service::Server : public af::FlightServerBase {
                          std::unique_ptr<af::ResultStream>* result) override;
 
  private:
+  Status ListenForBulk();
   // True once the client has gone or the service stops.
   std::function<bool()> EndOf(const af::ServerCallContext& context) const {
     return [this, &context] { return stopping_ || context.is_cancelled(); };
@@ -147,7 +150,7 @@ class Service::Server : public af::FlightServerBase {
     return ToFlight(work());
   }
   Result<std::shared_ptr<StreamCount>> CountStream();
-  Result<std::vector<Endpoint>> EndpointsOf(const af::FlightDescriptor& descriptor) const;
+  Result<PathFlight> FlightOf(const af::FlightDescriptor& descriptor) const;
   Result<PlannedFlight> Plan(const BatchCommand& command);
   Result<af::FlightInfo> InfoOf(const af::FlightDescriptor& descriptor,
                                 std::vector<Endpoint> endpoints);
@@ -161,12 +164,15 @@ class Service::Server : public af::FlightServerBase {
 
   const Options options_;
   std::shared_ptr<Tables> tables_;
+  std::unique_ptr<BulkServer> bulk_;
+  int bulk_port_ = 0;
   std::atomic<uint32_t> stream_count_{0};
   std::atomic<bool> stopping_{false};
   std::atomic<bool> listening_{false};
 };
 
 Status Service::Server::Listen() {
+  FB_RETURN_NOT_OK(ListenForBulk());
   FB_ASSIGN_OR_RETURN(auto location,
                       FromArrow(af::Location::ForGrpcTcp(options_.host, options_.port)));
   af::FlightServerOptions server(location);
@@ -182,9 +188,18 @@ Status Service::Server::Listen() {
   return Status::OK();
 }
 
+Status Service::Server::ListenForBulk() {
+  if (options_.chunks == nullptr || !options_.bulk) return Status::OK();
+  FB_ASSIGN_OR_RETURN(
+      bulk_, BulkServer::Start({.host = options_.host, .chunks = options_.chunks}));
+  bulk_port_ = bulk_->port();
+  return Status::OK();
+}
+
 void Service::Server::Stop() {
   if (!listening_.exchange(false)) return;
   stopping_ = true;
+  bulk_.reset();
   auto deadline = std::chrono::system_clock::now() + kStopTime;
   arrow::Status status = Shutdown(&deadline);
   if (status.ok()) status = Wait();
@@ -199,12 +214,12 @@ Result<std::shared_ptr<StreamCount>> Service::Server::CountStream() {
       options_.streams_max));
 }
 
-Result<std::vector<Endpoint>> Service::Server::EndpointsOf(
+Result<PathFlight> Service::Server::FlightOf(
     const af::FlightDescriptor& descriptor) const {
-  std::vector<Endpoint> endpoints(1);
+  PathFlight flight{.endpoints = std::vector<Endpoint>(1)};
   if (descriptor.type == af::FlightDescriptor::CMD) {
-    FB_ASSIGN_OR_RETURN(endpoints[0].command, ParseBatchCommand(descriptor.cmd));
-    return endpoints;
+    FB_ASSIGN_OR_RETURN(flight.endpoints[0].command, ParseBatchCommand(descriptor.cmd));
+    return flight;
   }
   if (descriptor.type != af::FlightDescriptor::PATH || descriptor.path.empty()) {
     return Status::Invalid("the descriptor names nothing: give a command or a path");
@@ -213,8 +228,8 @@ Result<std::vector<Endpoint>> Service::Server::EndpointsOf(
   if (descriptor.path.size() != 1 || descriptor.path[0].empty()) {
     return Status::Invalid("a path has one element, the name of a dataset");
   }
-  endpoints[0].command.table.dataset = descriptor.path[0];
-  return endpoints;
+  flight.endpoints[0].command.table.dataset = descriptor.path[0];
+  return flight;
 }
 
 Result<PlannedFlight> Service::Server::Plan(const BatchCommand& command) {
@@ -255,9 +270,12 @@ arrow::Status Service::Server::GetFlightInfo(const af::ServerCallContext& contex
                                              const af::FlightDescriptor& request,
                                              std::unique_ptr<af::FlightInfo>* info) {
   return Serve(context, [&]() -> Status {
-    FB_ASSIGN_OR_RETURN(auto endpoints, EndpointsOf(request));
-    FB_ASSIGN_OR_RETURN(af::FlightInfo found, InfoOf(request, std::move(endpoints)));
-    *info = std::make_unique<af::FlightInfo>(std::move(found));
+    FB_ASSIGN_OR_RETURN(PathFlight flight, FlightOf(request));
+    auto found = flight.manifest != nullptr
+                     ? InfoOfKnown(request, flight)
+                     : InfoOf(request, std::move(flight.endpoints));
+    FB_RETURN_NOT_OK(found.status());
+    *info = std::make_unique<af::FlightInfo>(*std::move(found));
     return Status::OK();
   });
 }
@@ -266,9 +284,14 @@ arrow::Status Service::Server::GetSchema(const af::ServerCallContext& context,
                                          const af::FlightDescriptor& request,
                                          std::unique_ptr<af::SchemaResult>* schema) {
   return Serve(context, [&]() -> Status {
-    FB_ASSIGN_OR_RETURN(auto endpoints, EndpointsOf(request));
-    if (endpoints.empty()) return Status::NotFound("this flight has no endpoints");
-    FB_ASSIGN_OR_RETURN(PlannedFlight flight, Plan(endpoints[0].command));
+    FB_ASSIGN_OR_RETURN(PathFlight wanted, FlightOf(request));
+    if (wanted.manifest != nullptr) {
+      FB_ASSIGN_OR_RETURN(auto known, SchemaOfKnown(wanted));
+      FB_ASSIGN_OR_RETURN(*schema, FromArrow(af::SchemaResult::Make(*known)));
+      return Status::OK();
+    }
+    if (wanted.endpoints.empty()) return Status::NotFound("this flight has no endpoints");
+    FB_ASSIGN_OR_RETURN(PlannedFlight flight, Plan(wanted.endpoints[0].command));
     FB_ASSIGN_OR_RETURN(
         auto found, ArrowSchemaOf(flight.table()->manifest()->schema(), flight.fields()));
     FB_ASSIGN_OR_RETURN(*schema, FromArrow(af::SchemaResult::Make(*found)));
@@ -381,6 +404,7 @@ Result<std::string> Service::Server::Warmup(std::string_view body) {
 Result<std::string> Service::Server::Act(const std::string& type, std::string_view body) {
   if (type == "warmup") return Warmup(body);
   if (type == "status" && options_.status) return options_.status();
+  if (type == "bulk" && bulk_port_ != 0) return json{{"port", bulk_port_}}.dump();
   return Status::Unsupported(fmt::format(
       "there is no action \"{}\" here: ListActions tells which there are", type));
 }

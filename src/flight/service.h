@@ -17,6 +17,7 @@
 #include "base/status.h"
 #include "flight/chunk_provider.h"
 #include "flight/datasets.h"
+#include "model/manifest.h"
 
 namespace forebay::flight {
 
@@ -24,6 +25,14 @@ namespace forebay::flight {
 struct Endpoint {
   BatchCommand command;
   std::string location{};  // "grpc+tcp://host:port"; empty: this server
+};
+
+// What a path stands for.
+struct PathFlight {
+  std::vector<Endpoint> endpoints{};
+  // The table's, where it is known without asking a node. Then a flight without rows has
+  // no endpoint, else the endpoints have `intervals`.
+  std::shared_ptr<const model::Manifest> manifest{};
 };
 
 class Service {
@@ -35,9 +44,10 @@ class Service {
     // Each may be null, and must outlive the service.
     Datasets* datasets = nullptr;     // names; null: places only
     ChunkProvider* chunks = nullptr;  // for peers; null: refused
+    bool bulk = true;  // peers may fetch chunks over a port of their own, past gRPC
     // What a path means, where it is more than a dataset's name (Kubeflow's
     // [index, total]).
-    std::function<Result<std::vector<Endpoint>>(const std::vector<std::string>&)> path{};
+    std::function<Result<PathFlight>(const std::vector<std::string>&)> path{};
     // What the action `status` answers; empty: refused.
     std::function<std::string()> status{};
     uint32_t streams_max = 1024;  // more are turned away with kUnavailable

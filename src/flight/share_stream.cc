@@ -33,18 +33,25 @@ Share Share::Of(uint64_t rows, uint64_t start, uint64_t rank, uint64_t world_siz
 
 ShareStream::ShareStream(std::shared_ptr<reader::RemoteTable> remote,
                          std::shared_ptr<reader::BufferPool> pool,
-                         model::Projection columns, Share share)
+                         model::Projection columns, std::vector<Share> shares)
     : remote_(std::move(remote)),
       pool_(std::move(pool)),
       columns_(std::move(columns)),
-      share_(share),
-      view_(remote_->ViewOf(columns_)),
-      next_(share.first) {
-  if (share.rows() > 0) range_ = manifest().RangeOf(share.first);
+      shares_(std::move(shares)),
+      view_(remote_->ViewOf(columns_)) {
+  if (!shares_.empty()) next_ = shares_[0].first;
+  if (FindNext()) range_ = manifest().RangeOf(next_);
+}
+
+bool ShareStream::FindNext() {
+  while (share_ < shares_.size() && next_ >= shares_[share_].last) {
+    if (++share_ < shares_.size()) next_ = shares_[share_].first;
+  }
+  return share_ < shares_.size();
 }
 
 Result<std::optional<reader::Batch>> ShareStream::Next() {
-  if (next_ >= share_.last) return std::optional<reader::Batch>();
+  if (!FindNext()) return std::optional<reader::Batch>();
   auto ends = [&](uint32_t range) {
     const model::RangeRecord& record = manifest().ranges()[range];
     return record.first_row + record.row_count;
@@ -52,8 +59,8 @@ Result<std::optional<reader::Batch>> ShareStream::Next() {
   while (ends(range_) <= next_) ++range_;
   if (brought_ != range_) FB_RETURN_NOT_OK(Bring(range_));
   uint64_t offset = next_ - manifest().ranges()[range_].first_row;
-  uint64_t count = std::min(
-      {batch_rows_ - offset % batch_rows_, ends(range_) - next_, share_.last - next_});
+  uint64_t count = std::min({batch_rows_ - offset % batch_rows_, ends(range_) - next_,
+                             shares_[share_].last - next_});
   std::vector<reader::Run> runs;
   reader::AppendRuns(manifest(), {range_, static_cast<uint32_t>(offset)}, count, &runs);
   for (reader::Run& run : runs) run.source = 0;
@@ -80,7 +87,7 @@ std::vector<model::ChunkRef> ShareStream::RefsOf(uint32_t range) const {
 
 Status ShareStream::Bring(uint32_t range) {
   if (!brought_) {
-    remote_->Follow(view_, {.mode = plan::OrderMode::kSequential}, share_.first);
+    remote_->Follow(view_, {.mode = plan::OrderMode::kSequential}, next_);
   }
   parts_.assign(columns_.size(), {});
   brought_.reset();
@@ -105,12 +112,22 @@ Status ShareStream::Bring(uint32_t range) {
   return Status::OK();
 }
 
+// True when rows of the range are wanted; `share` moves on with the ranges.
+bool ShareStream::Touches(uint32_t range, size_t* share) const {
+  const model::RangeRecord& record = manifest().ranges()[range];
+  while (*share < shares_.size() && shares_[*share].last <= record.first_row) ++*share;
+  return *share < shares_.size() &&
+         shares_[*share].first < record.first_row + record.row_count;
+}
+
 void ShareStream::LookAhead() {
   auto range_count = static_cast<uint32_t>(manifest().ranges().size());
   uint32_t until = std::min(range_count, *brought_ + 1 + kLookAheadRanges);
   std::vector<model::ChunkRef> refs;
+  size_t share = share_;
   for (uint32_t range = std::max(wanted_until_, *brought_ + 1);
-       range < until && manifest().ranges()[range].first_row < share_.last; ++range) {
+       range < until && share < shares_.size(); ++range) {
+    if (!Touches(range, &share)) continue;
     auto more = RefsOf(range);
     refs.insert(refs.end(), more.begin(), more.end());
   }

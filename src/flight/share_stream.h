@@ -1,5 +1,5 @@
-// Consecutive rows of a table in batches that this side cuts: slices of mapped chunks, so
-// that no byte is copied where all rows of a range live.
+// Rows of a table, in its order, in batches that this side cuts: slices of mapped chunks,
+// so that no byte is copied where all rows of a range live.
 #pragma once
 
 #include <cstdint>
@@ -29,9 +29,10 @@ struct Share {
 // Used by one thread.
 class ShareStream {
  public:
+  // The shares are ascending, and lie within the table.
   ShareStream(std::shared_ptr<reader::RemoteTable> remote,
               std::shared_ptr<reader::BufferPool> pool, model::Projection columns,
-              Share share);
+              std::vector<Share> shares);
 
   // nullopt after the last. Columns are in the order of the projection.
   Result<std::optional<reader::Batch>> Next();
@@ -43,6 +44,9 @@ class ShareStream {
   };
 
   const model::Manifest& manifest() const { return *remote_->manifest(); }
+  // Goes on to the share that holds the next row; false at the end.
+  bool FindNext();
+  bool Touches(uint32_t range, size_t* share) const;
   std::vector<model::ChunkRef> RefsOf(uint32_t range) const;
   Status Bring(uint32_t range);
   void LookAhead();
@@ -51,9 +55,10 @@ class ShareStream {
   std::shared_ptr<reader::RemoteTable> remote_;
   std::shared_ptr<reader::BufferPool> pool_;
   const model::Projection columns_;
-  const Share share_;
+  const std::vector<Share> shares_;
   const uint32_t view_;
-  uint64_t next_;                    // the row that comes next
+  size_t share_ = 0;                 // that is being read
+  uint64_t next_ = 0;                // the row that comes next
   uint32_t range_ = 0;               // that holds it
   std::optional<uint32_t> brought_;  // the range whose parts are at hand
   std::vector<Part> parts_;          // of each projected column

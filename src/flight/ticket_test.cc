@@ -67,6 +67,15 @@ TEST(BatchCommand, NamesWhatIsWrong) {
       {R"({"uri": "/t", "version": "abc"})", "hexadecimal"},
       {R"({"uri": "/t", "window": 3})", "window"},
       {R"({"uri": "/t", "options": {"a": 1}})", "\"options\""},
+      {R"({"uri": "/t", "intervals": 3})", "intervals is a list"},
+      {R"({"uri": "/t", "intervals": [[0, 0]]})", "intervals is a list"},
+      {R"({"uri": "/t", "intervals": [[0]]})", "intervals is a list"},
+      {R"({"uri": "/t", "intervals": [[-1, 2]]})", "intervals is a list"},
+      {R"({"uri": "/t", "intervals": [[5, 5], [9, 1]]})", "intervals is a list"},
+      {R"({"uri": "/t", "intervals": [[1, 18446744073709551615]]})", "a list"},
+      {R"({"uri": "/t", "intervals": [[0, 1]], "batch_size": 8})", "go without"},
+      {R"({"uri": "/t", "intervals": [[0, 1]], "rank": 1, "world_size": 2})",
+       "go without"},
   };
   for (const Case& wrong : cases) {
     Status status = StatusOf(wrong.text);
@@ -74,6 +83,21 @@ TEST(BatchCommand, NamesWhatIsWrong) {
     EXPECT_NE(status.message().find(wrong.said), std::string::npos)
         << wrong.text << ": " << status.message();
   }
+}
+
+TEST(BatchCommand, WithAsManyIntervalsAsMayBeComesBackFromItsText) {
+  BatchCommand command;
+  command.table.dataset = std::string(128, 'n');
+  command.table.version = Hash128::FromHex(kVersion);
+  command.intervals.emplace();
+  EXPECT_EQ(std::get<BatchCommand>(*ParseTicket(command.ToJson())), command);
+  uint64_t first = ~uint64_t{0} - 2 * kIntervalsMax;
+  for (size_t i = 0; i < kIntervalsMax; ++i) {
+    command.intervals->push_back({first + 2 * i, 1});
+  }
+  EXPECT_EQ(std::get<BatchCommand>(*ParseTicket(command.ToJson())), command);
+  command.intervals->push_back({first + 2 * kIntervalsMax, 1});
+  EXPECT_EQ(StatusOf(command.ToJson()).code(), StatusCode::kInvalid);
 }
 
 TEST(BatchCommand, OfALaterFormatIsUnsupported) {

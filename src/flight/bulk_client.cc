@@ -1,0 +1,142 @@
+#include "flight/bulk_client.h"
+
+#include <algorithm>
+#include <memory>
+
+#include "base/bytes.h"
+
+namespace forebay::flight {
+namespace {
+
+// Stays in a core's cache between the kernel, the hash and the store.
+constexpr size_t kBufferBytes = 512 * 1024;
+constexpr size_t kFailureBytesMax = 64 * 1024;
+
+struct alignas(64) ReceiveBuffer {
+  char bytes[kBufferBytes];
+};
+
+// One request's answer, as it arrives.
+class Answer {
+ public:
+  Answer(BulkSocket* socket, ChunkSink* sink, BulkSocket::Patience patience)
+      : socket_(socket),
+        sink_(sink),
+        patience_(std::move(patience)),
+        buffer_(std::make_unique_for_overwrite<ReceiveBuffer>()) {}
+
+  Status Receive(size_t count) {
+    for (uint32_t index = 0;; ++index) {
+      FB_ASSIGN_OR_RETURN(BulkHeader header, Header());
+      if (header.kind == BulkHeader::Kind::kFailure) return Failure(header.size);
+      bool last = index == count;
+      bool right = last
+                       ? header.kind == BulkHeader::Kind::kEnd
+                       : header.kind == BulkHeader::Kind::kChunk && header.index == index;
+      if (!right)
+        return Status::Corrupt("a peer sent other chunks than it was asked for");
+      if (last) return Status::OK();
+      FB_RETURN_NOT_OK(Chunk(header));
+    }
+  }
+  // The peer's own word that it cannot: the connection is as good as before.
+  bool refused() const { return refused_; }
+  // Nothing has come yet.
+  bool silent() const { return !begun_; }
+
+ private:
+  Result<BulkHeader> Header() {
+    FB_RETURN_NOT_OK(socket_->Receive(buffer_->bytes, BulkHeader::kBytes, patience_));
+    begun_ = true;
+    return BulkHeader::Decode({buffer_->bytes, BulkHeader::kBytes});
+  }
+
+  Status Chunk(const BulkHeader& header) {
+    FB_RETURN_NOT_OK(sink_->Begin({.index = header.index,
+                                   .size = header.size,
+                                   .key = header.key,
+                                   .checksum = header.checksum}));
+    for (uint64_t left = header.size; left > 0;) {
+      size_t room = std::min<uint64_t>(left, kBufferBytes);
+      FB_ASSIGN_OR_RETURN(size_t n,
+                          socket_->ReceiveSome(buffer_->bytes, room, patience_));
+      if (n == 0) return Status::Unavailable("a peer broke off within a chunk");
+      FB_RETURN_NOT_OK(sink_->Append(buffer_->bytes, n));
+      left -= n;
+    }
+    return sink_->End();
+  }
+
+  Status Failure(uint64_t size) {
+    if (size < 4 || size > kFailureBytesMax) {
+      return Status::Corrupt("a peer's failure is malformed");
+    }
+    FB_RETURN_NOT_OK(socket_->Receive(buffer_->bytes, size, patience_));
+    Decoder in({buffer_->bytes, 4});
+    auto code = in.Get<uint32_t>();
+    bool known = code > 0 && code <= static_cast<uint32_t>(StatusCode::kInternal);
+    refused_ = true;
+    return {known ? static_cast<StatusCode>(code) : StatusCode::kInternal,
+            std::string(buffer_->bytes + 4, size - 4)};
+  }
+
+  BulkSocket* socket_;
+  ChunkSink* sink_;
+  BulkSocket::Patience patience_;
+  std::unique_ptr<ReceiveBuffer> buffer_;
+  bool begun_ = false;
+  bool refused_ = false;
+};
+
+}  // namespace
+
+std::optional<BulkSocket> BulkClient::Idle(const Place& place) {
+  std::lock_guard lock(mutex_);
+  auto& idle = idle_[place];
+  while (!idle.empty()) {
+    BulkSocket socket = std::move(idle.back());
+    idle.pop_back();
+    // A peer that has left since closed it.
+    if (!socket.HasInput()) return socket;
+  }
+  return std::nullopt;
+}
+
+void BulkClient::Keep(const Place& place, BulkSocket socket) {
+  std::lock_guard lock(mutex_);
+  auto& idle = idle_[place];
+  if (idle.size() < kIdleMax) idle.push_back(std::move(socket));
+}
+
+void BulkClient::Forget(const Place& place) {
+  std::lock_guard lock(mutex_);
+  idle_.erase(place);
+}
+
+Status BulkClient::Fetch(const Place& place, const ChunkRequest& request, ChunkSink& sink,
+                         const CallOptions& options, bool* connected) {
+  BulkSocket::Patience patience{
+      .deadline = options.deadline,
+      .ended = [stop = options.stop] { return stop.stop_requested(); }};
+  std::string ticket = request.ToJson();
+  BulkHeader header{.kind = BulkHeader::Kind::kRequest, .size = ticket.size()};
+  *connected = true;
+  for (;;) {
+    std::optional<BulkSocket> socket = Idle(place);
+    bool fresh = !socket;
+    if (fresh) {
+      auto opened = BulkSocket::Connect(place.host, place.port, patience);
+      *connected = opened.status().code() != StatusCode::kUnavailable;
+      FB_ASSIGN_OR_RETURN(socket, std::move(opened));
+    }
+    Answer answer(&*socket, &sink, patience);
+    Status status = socket->Send(header.Encode() + ticket, patience);
+    if (status.ok()) status = answer.Receive(request.refs.size());
+    if (status.ok() || answer.refused()) Keep(place, *std::move(socket));
+    // One that was idle may have been closed at this very moment.
+    bool stale = !fresh && answer.silent() && status.code() == StatusCode::kUnavailable;
+    if (!stale) return status;
+  }
+}
+
+}  // namespace forebay::flight

@@ -1,0 +1,39 @@
+// Fetches chunks over the bulk channel. Keeps connections for the next request.
+// Thread-safe.
+#pragma once
+
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "flight/bulk_socket.h"
+#include "flight/peer_client.h"
+
+namespace forebay::flight {
+
+class BulkClient {
+ public:
+  struct Place {
+    std::string host;
+    int port = 0;
+    friend auto operator<=>(const Place&, const Place&) = default;
+  };
+  // As PeerClient::FetchChunks. `*connected` tells whether anybody listened there.
+  Status Fetch(const Place& place, const ChunkRequest& request, ChunkSink& sink,
+               const CallOptions& options, bool* connected);
+  void Forget(const Place& place);
+
+ private:
+  static constexpr size_t kIdleMax = 8;  // of one place
+
+  std::optional<BulkSocket> Idle(const Place& place);
+  void Keep(const Place& place, BulkSocket socket);
+
+  std::mutex mutex_;
+  std::map<Place, std::vector<BulkSocket>> idle_;
+};
+
+}  // namespace forebay::flight

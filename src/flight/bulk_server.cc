@@ -1,0 +1,139 @@
+#include "flight/bulk_server.h"
+
+#include <poll.h>
+#include <sys/socket.h>
+
+#include "base/bytes.h"
+#include "base/log.h"
+#include "wire/authenticate.h"
+
+namespace forebay::flight {
+namespace {
+
+constexpr milliseconds kTick = milliseconds(200);
+constexpr milliseconds kIdleTime = std::chrono::minutes(10);
+
+Status SendFailure(BulkSocket& socket, const Status& status,
+                   const BulkSocket::Patience& patience) {
+  Encoder body;
+  body.Put(static_cast<uint32_t>(status.code()));
+  std::string bytes = body.Take() + status.message();
+  BulkHeader header{.kind = BulkHeader::Kind::kFailure, .size = bytes.size()};
+  return socket.Send(header.Encode() + bytes, patience);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<BulkServer>> BulkServer::Start(Options options) {
+  FB_ASSIGN_OR_RETURN(BulkListener listener, BulkListener::Listen(options.host));
+  auto server = std::unique_ptr<BulkServer>(
+      new BulkServer(std::move(options), std::move(listener)));
+  server->acceptor_ = std::thread([raw = server.get()] { raw->Accept(); });
+  return server;
+}
+
+BulkServer::~BulkServer() {
+  stopping_ = true;
+  acceptor_.join();
+  Reap(/*all=*/true);
+}
+
+void BulkServer::Accept() {
+  while (!stopping_) {
+    pollfd poll{.fd = listener_.fd.get(), .events = POLLIN, .revents = 0};
+    ::poll(&poll, 1, static_cast<int>(kTick.count()));
+    Reap(/*all=*/false);
+    UniqueFd fd(
+        ::accept4(listener_.fd.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (fd.valid() && connections_.size() < options_.connections_max) {
+      Admit(std::move(fd));
+    }
+  }
+}
+
+void BulkServer::Admit(UniqueFd fd) {
+  Connection& connection = connections_.emplace_back();
+  auto socket = std::make_shared<BulkSocket>(std::move(fd));
+  connection.thread = std::thread([this, &connection, socket] {
+    Serve(std::move(*socket));
+    connection.ended = true;
+  });
+}
+
+void BulkServer::Reap(bool all) {
+  connections_.remove_if([all](Connection& connection) {
+    if (!all && !connection.ended) return false;
+    connection.thread.join();
+    return true;
+  });
+}
+
+BulkSocket::Patience BulkServer::Patience(milliseconds time) const {
+  return {.deadline = Deadline::After(time),
+          .ended = [this] { return stopping_.load(); }};
+}
+
+void BulkServer::Serve(BulkSocket socket) {
+  Status status;
+  while (status.ok()) status = ServeOne(socket);
+  bool usual = status.code() == StatusCode::kUnavailable ||
+               status.code() == StatusCode::kCancelled;
+  if (!usual) spdlog::warn("bulk: a peer was turned away: {}", status.ToString());
+}
+
+// One request and its answer; an error ends the connection.
+Status BulkServer::ServeOne(BulkSocket& socket) {
+  std::string bytes(BulkHeader::kBytes, '\0');
+  FB_RETURN_NOT_OK(socket.Receive(bytes.data(), bytes.size(), Patience(kIdleTime)));
+  FB_ASSIGN_OR_RETURN(BulkHeader header, BulkHeader::Decode(bytes));
+  if (header.kind != BulkHeader::Kind::kRequest || header.size > kChunkTicketBytesMax) {
+    return Status::Invalid("a request over the bulk channel is malformed");
+  }
+  bytes.resize(header.size);
+  FB_RETURN_NOT_OK(
+      socket.Receive(bytes.data(), bytes.size(), Patience(options_.stall_time)));
+  Status refusal;
+  FB_RETURN_NOT_OK(Answer(bytes, socket, &refusal));
+  if (refusal.ok()) return refusal;
+  return SendFailure(socket, refusal, Patience(options_.stall_time));
+}
+
+Status BulkServer::Answer(const std::string& text, BulkSocket& socket, Status* refusal) {
+  *refusal = wire::Authenticate({.method = "Bulk", .peer = {}, .credentials = {}});
+  if (!refusal->ok()) return Status::OK();
+  auto ticket = ParseTicket(text);
+  *refusal = ticket.status();
+  if (!refusal->ok()) return Status::OK();
+  auto* request = std::get_if<ChunkRequest>(&*ticket);
+  if (request == nullptr) {
+    *refusal = Status::Invalid("the bulk channel gives chunks and nothing else");
+    return Status::OK();
+  }
+  auto chunks = options_.chunks->Serve(*request);
+  *refusal = chunks.status();
+  if (!refusal->ok()) return Status::OK();
+  // Whoever asks says nothing more: input means that it has closed.
+  auto ended = [&] { return stopping_ || socket.HasInput(); };
+  for (size_t i = 0; i < request->refs.size(); ++i) {
+    auto chunk = (*chunks)->At(i, ended);
+    *refusal = chunk.status();
+    if (!refusal->ok()) return Status::OK();
+    FB_RETURN_NOT_OK(SendChunk(static_cast<uint32_t>(i), *chunk, socket));
+  }
+  BulkHeader end{.kind = BulkHeader::Kind::kEnd};
+  return socket.Send(end.Encode(), Patience(options_.stall_time));
+}
+
+Status BulkServer::SendChunk(uint32_t index, const ServedChunk& chunk,
+                             BulkSocket& socket) {
+  BulkHeader header{.kind = BulkHeader::Kind::kChunk,
+                    .size = chunk.size,
+                    .index = index,
+                    .key = chunk.key,
+                    .checksum = chunk.checksum};
+  auto patience = Patience(options_.stall_time);
+  FB_RETURN_NOT_OK(socket.Send(header.Encode(), patience));
+  return socket.SendFile(chunk.fd->get(), chunk.size, patience);
+}
+
+}  // namespace forebay::flight

@@ -1,0 +1,57 @@
+// Serves chunks over the bulk channel: a thread that accepts, and one for each
+// connection.
+#pragma once
+
+#include <atomic>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "flight/bulk_socket.h"
+#include "flight/chunk_provider.h"
+
+namespace forebay::flight {
+
+class BulkServer {
+ public:
+  struct Options {
+    std::string host;
+    ChunkProvider* chunks = nullptr;
+    uint32_t connections_max = 256;                     // more are closed at once
+    milliseconds stall_time = std::chrono::minutes(2);  // a peer that takes nothing
+  };
+  static Result<std::unique_ptr<BulkServer>> Start(Options options);
+  ~BulkServer();
+
+  int port() const { return listener_.port; }
+
+ private:
+  struct Connection {
+    std::thread thread;
+    std::atomic<bool> ended{false};
+  };
+
+  BulkServer(Options options, BulkListener listener)
+      : options_(std::move(options)), listener_(std::move(listener)) {}
+  void Accept();
+  void Admit(UniqueFd fd);
+  // Joins the threads of connections that have ended; all of them at the end.
+  void Reap(bool all);
+  void Serve(BulkSocket socket);
+  Status ServeOne(BulkSocket& socket);
+  // What is wrong with the request is in `refusal`; an error means that the connection is
+  // of no more use.
+  Status Answer(const std::string& text, BulkSocket& socket, Status* refusal);
+  Status SendChunk(uint32_t index, const ServedChunk& chunk, BulkSocket& socket);
+  BulkSocket::Patience Patience(milliseconds time) const;
+
+  const Options options_;
+  BulkListener listener_;
+  std::atomic<bool> stopping_{false};
+  std::thread acceptor_;
+  std::list<Connection> connections_;  // the acceptor's alone, until it has ended
+};
+
+}  // namespace forebay::flight

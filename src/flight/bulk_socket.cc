@@ -1,0 +1,202 @@
+#include "flight/bulk_socket.h"
+
+#include <fcntl.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/sendfile.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <memory>
+
+#include "base/bytes.h"
+#include "base/errno_status.h"
+
+namespace forebay::flight {
+namespace {
+
+constexpr milliseconds kLookInterval = milliseconds(100);
+constexpr uint64_t kSendFileBytes = uint64_t{4} << 20;
+
+using Addresses = std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)>;
+
+Result<Addresses> Resolve(const std::string& host, int port, int flags) {
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = flags | AI_NUMERICSERV;
+  addrinfo* found = nullptr;
+  int error = ::getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found);
+  if (error != 0) {
+    return Status::Unavailable("the host " + host +
+                               " is not known: " + ::gai_strerror(error));
+  }
+  return Addresses(found, &::freeaddrinfo);
+}
+
+Status Gone(int error) {
+  return Status::Unavailable("a peer has gone: " + ErrnoStatus(error, "talk").message());
+}
+
+bool MustWait(int error) { return error == EAGAIN || error == EWOULDBLOCK; }
+
+}  // namespace
+
+Status BulkSocket::Wait(short events, const Patience& patience) const {
+  for (;;) {
+    pollfd poll{.fd = fd_.get(), .events = events, .revents = 0};
+    auto wait = std::min(kLookInterval, patience.deadline.Remaining());
+    int ready = ::poll(&poll, 1, static_cast<int>(wait.count()));
+    if (ready > 0) return Status::OK();
+    if (ready < 0 && errno != EINTR) return Gone(errno);
+    if (patience.ended && patience.ended()) {
+      return Status::Cancelled("the call was given up");
+    }
+    if (patience.deadline.passed()) {
+      return Status::Deadline("a peer did not answer in time");
+    }
+  }
+}
+
+Result<BulkSocket> BulkSocket::Connect(const std::string& host, int port,
+                                       const Patience& patience) {
+  FB_ASSIGN_OR_RETURN(Addresses addresses, Resolve(host, port, 0));
+  Status status = Status::Unavailable("the host " + host + " has no address");
+  for (addrinfo* at = addresses.get(); at != nullptr; at = at->ai_next) {
+    UniqueFd fd(::socket(at->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    if (!fd.valid()) return ErrnoStatus(errno, "make a socket");
+    int connected = ::connect(fd.get(), at->ai_addr, at->ai_addrlen);
+    int error = connected == 0 ? 0 : errno;
+    BulkSocket socket(std::move(fd));
+    if (error == EINPROGRESS) {
+      FB_RETURN_NOT_OK(socket.Wait(POLLOUT, patience));
+      socklen_t size = sizeof(error);
+      ::getsockopt(socket.fd_.get(), SOL_SOCKET, SO_ERROR, &error, &size);
+    }
+    if (error == 0) {
+      int on = 1;
+      ::setsockopt(socket.fd_.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+      return socket;
+    }
+    status = Gone(error);
+  }
+  return status;
+}
+
+Status BulkSocket::Send(std::string_view bytes, const Patience& patience) {
+  while (!bytes.empty()) {
+    ssize_t n = ::send(fd_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
+    if (n > 0) {
+      bytes.remove_prefix(static_cast<size_t>(n));
+    } else if (MustWait(errno)) {
+      FB_RETURN_NOT_OK(Wait(POLLOUT, patience));
+    } else if (errno != EINTR) {
+      return Gone(errno);
+    }
+  }
+  return Status::OK();
+}
+
+Status BulkSocket::SendFile(int fd, uint64_t size, const Patience& patience) {
+  off_t at = 0;
+  while (static_cast<uint64_t>(at) < size) {
+    uint64_t left = size - static_cast<uint64_t>(at);
+    ssize_t n = ::sendfile(fd_.get(), fd, &at, std::min(left, kSendFileBytes));
+    if (n > 0) continue;
+    if (n == 0) return Status::Corrupt("a chunk's file is shorter than it should be");
+    if (MustWait(errno)) {
+      FB_RETURN_NOT_OK(Wait(POLLOUT, patience));
+    } else if (errno != EINTR) {
+      return Gone(errno);
+    }
+  }
+  return Status::OK();
+}
+
+Result<size_t> BulkSocket::ReceiveSome(void* data, size_t size,
+                                       const Patience& patience) {
+  for (;;) {
+    ssize_t n = ::recv(fd_.get(), data, size, 0);
+    if (n >= 0) return static_cast<size_t>(n);
+    if (MustWait(errno)) {
+      FB_RETURN_NOT_OK(Wait(POLLIN, patience));
+    } else if (errno != EINTR) {
+      return Gone(errno);
+    }
+  }
+}
+
+Status BulkSocket::Receive(void* data, size_t size, const Patience& patience) {
+  auto* to = static_cast<char*>(data);
+  while (size > 0) {
+    FB_ASSIGN_OR_RETURN(size_t n, ReceiveSome(to, size, patience));
+    if (n == 0) return Status::Unavailable("a peer has closed the connection");
+    to += n;
+    size -= n;
+  }
+  return Status::OK();
+}
+
+bool BulkSocket::HasInput() const {
+  pollfd poll{.fd = fd_.get(), .events = POLLIN, .revents = 0};
+  return ::poll(&poll, 1, 0) != 0;
+}
+
+Result<BulkListener> BulkListener::Listen(const std::string& host) {
+  FB_ASSIGN_OR_RETURN(Addresses addresses, Resolve(host, 0, AI_PASSIVE));
+  const addrinfo* at = addresses.get();
+  BulkListener listener;
+  listener.fd =
+      UniqueFd(::socket(at->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!listener.fd.valid()) return ErrnoStatus(errno, "make a socket");
+  constexpr int kBacklog = 128;
+  if (::bind(listener.fd.get(), at->ai_addr, at->ai_addrlen) != 0 ||
+      ::listen(listener.fd.get(), kBacklog) != 0) {
+    return ErrnoStatus(errno, "listen at " + host);
+  }
+  sockaddr_storage bound{};
+  socklen_t size = sizeof(bound);
+  ::getsockname(listener.fd.get(), reinterpret_cast<sockaddr*>(&bound), &size);
+  listener.port =
+      ntohs(bound.ss_family == AF_INET6 ? reinterpret_cast<sockaddr_in6&>(bound).sin6_port
+                                        : reinterpret_cast<sockaddr_in&>(bound).sin_port);
+  return listener;
+}
+
+std::string BulkHeader::Encode() const {
+  Encoder out;
+  out.Put(kMagic);
+  out.Put(static_cast<uint32_t>(kind));
+  out.Put(size);
+  out.Put(index);
+  out.Put<uint32_t>(0);
+  for (const Hash128& hash : {key, checksum}) {
+    out.Put(hash.high);
+    out.Put(hash.low);
+  }
+  return out.Take();
+}
+
+Result<BulkHeader> BulkHeader::Decode(std::string_view bytes) {
+  Decoder in(bytes);
+  BulkHeader header;
+  auto magic = in.Get<uint32_t>();
+  auto kind = in.Get<uint32_t>();
+  header.size = in.Get<uint64_t>();
+  header.index = in.Get<uint32_t>();
+  in.Get<uint32_t>();
+  for (Hash128* hash : {&header.key, &header.checksum}) {
+    hash->high = in.Get<uint64_t>();
+    hash->low = in.Get<uint64_t>();
+  }
+  bool known = kind >= 1 && kind <= static_cast<uint32_t>(Kind::kFailure);
+  if (!in.done() || magic != kMagic || !known) {
+    return Status::Corrupt("what came over the bulk channel is not Forebay's");
+  }
+  header.kind = static_cast<Kind>(kind);
+  return header;
+}
+
+}  // namespace forebay::flight
