@@ -11,8 +11,8 @@
 #include <memory>
 
 #include "base/mapping.h"
-#include "cli/cluster_text.h"
-#include "cli/head_call.h"
+#include "cli/cluster/cluster_text.h"
+#include "cli/cluster/head_call.h"
 #include "cli/output.h"
 #include "cli/verbs.h"
 #include "reader/node_link.h"

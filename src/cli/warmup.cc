@@ -9,7 +9,7 @@
 
 #include "base/size.h"
 #include "base/uri.h"
-#include "cli/cluster_warmup.h"
+#include "cli/cluster/cluster_warmup.h"
 #include "cli/dataset_arguments.h"
 #include "cli/output.h"
 #include "cli/progress_meter.h"

@@ -35,16 +35,6 @@ bool IsForAnother(const Status& status) {
 
 }  // namespace
 
-std::vector<std::string> SplitHeads(std::string_view text) {
-  std::vector<std::string> heads;
-  while (!text.empty()) {
-    size_t comma = std::min(text.find(','), text.size());
-    if (comma > 0) heads.emplace_back(text.substr(0, comma));
-    text.remove_prefix(std::min(comma + 1, text.size()));
-  }
-  return heads;
-}
-
 HeadClient::HeadClient(Options options)
     : options_(std::move(options)),
       client_(

@@ -57,7 +57,4 @@ class HeadClient : public HeadCaller {
   http::Client client_;
 };
 
-// "a:7070,b:7070" as a list.
-std::vector<std::string> SplitHeads(std::string_view text);
-
 }  // namespace forebay::cluster

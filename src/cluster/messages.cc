@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -108,6 +109,16 @@ Result<HeartbeatAnswer> ParseHeartbeatAnswer(std::string_view json) {
   nlohmann::json orders = fields.Any("orders");
   if (!orders.is_null()) message.orders = orders.dump();
   return message;
+}
+
+std::vector<std::string> SplitHeads(std::string_view text) {
+  std::vector<std::string> heads;
+  while (!text.empty()) {
+    size_t comma = std::min(text.find(','), text.size());
+    if (comma > 0) heads.emplace_back(text.substr(0, comma));
+    text.remove_prefix(std::min(comma + 1, text.size()));
+  }
+  return heads;
 }
 
 int HttpStatusOf(StatusCode code) {

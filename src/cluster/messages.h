@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/status.h"
 #include "cluster/roster.h"
@@ -53,6 +54,9 @@ Result<Registration> ParseRegistration(std::string_view json);
 Result<Registered> ParseRegistered(std::string_view json);
 Result<Heartbeat> ParseHeartbeat(std::string_view json);
 Result<HeartbeatAnswer> ParseHeartbeatAnswer(std::string_view json);
+
+// "a:7070,b:7070" as a list.
+std::vector<std::string> SplitHeads(std::string_view text);
 
 // Failures travel as {"error": {"code": "NotFound", "message": "…"}}.
 int HttpStatusOf(StatusCode code);

@@ -8,6 +8,7 @@
 
 #include "base/unique_fd.h"
 #include "http/client.h"
+#include "http/plain_call.h"
 
 namespace forebay::http {
 namespace {
@@ -80,6 +81,26 @@ TEST_F(ServerTest, AnswersAndKeepsTheConnection) {
 TEST_F(ServerTest, SendsAPostOnWithItsBody) {
   Start({});
   EXPECT_EQ(Send({.method = "POST", .body = "b"}, "/moved").ValueOrDie(), "POST /echo b");
+}
+
+TEST_F(ServerTest, AnswersPlainCalls) {
+  Start({});
+  Deadline deadline = Deadline::After(milliseconds(10'000));
+  PlainRequest request{.method = "POST",
+                       .address = "127.0.0.1:" + std::to_string(server->port()),
+                       .target = "/a%20b",
+                       .body = std::string(3 << 20, 'y')};
+  auto answer = CallPlain(request, deadline).ValueOrDie();
+  EXPECT_EQ(answer.head.status, 200);
+  EXPECT_EQ(answer.body, "POST /a b " + request.body);
+  request.target = "/moved";
+  answer = CallPlain(request, deadline).ValueOrDie();
+  EXPECT_EQ(answer.head.status, 307);
+  EXPECT_EQ(answer.head.Find("location"), "/echo");
+  request.address = "no such host:80";
+  EXPECT_EQ(CallPlain(request, deadline).status().code(), StatusCode::kInvalid);
+  request.address = "127.0.0.1:1";
+  EXPECT_EQ(CallPlain(request, deadline).status().code(), StatusCode::kUnavailable);
 }
 
 TEST_F(ServerTest, MovesLargeBodiesBothWays) {

@@ -2,20 +2,32 @@
 
 import json
 import os
+import re
 import statistics
 import subprocess
 
 import pytest
 
-from programs import BIN
+from programs import BIN, ROOT
 
-VERBS = "inspect, warmup, status, store, node, bench, order, version"
+
+
+def verbs_in(table):
+    """The tables of verbs are the one place that lists them."""
+    text = (ROOT / "src/cli" / table).read_text()
+    return ", ".join(re.findall(r'^    \{"([a-z]+)",', text, re.M))
+
+
+VERBS = verbs_in("verbs.cc")
 
 WRONG = [
     ("", 2, f"a verb is missing; the verbs of forebay are {VERBS}; see forebay --help"),
     ("frob", 2, f"there is no verb 'frob'; the verbs of forebay are {VERBS}; see forebay --help"),
-    ("store", 2, "a verb is missing; the verbs of forebay store are ls, verify, gc; "
+    ("store", 2, f"a verb is missing; the verbs of forebay store are {verbs_in('store.cc')}; "
                  "see forebay store --help"),
+    ("dataset", 2, "a verb is missing; the verbs of forebay dataset are "
+                   f"{verbs_in('cluster/dataset.cc')}; see forebay dataset --help"),
+    ("nodes --head 127.0.0.1:1", 8, "127.0.0.1:1 does not answer: Connection refused"),
     ("inspect", 2, "URI is required; see forebay inspect --help"),
     ("inspect t --frob", 2, "The following argument was not expected: --frob; "
                             "see forebay inspect --help"),
@@ -63,7 +75,10 @@ def test_what_is_wrong_is_said_in_one_sentence(cli, command, code, sentence):
 
 
 @pytest.mark.parametrize("command", ["", "inspect", "warmup", "status", "store", "store ls",
-                                     "store verify", "store gc", "node", "bench", "order", "version"])
+                                     "store verify", "store gc", "node", "nodes", "dataset",
+                                     "dataset create", "dataset list", "dataset show",
+                                     "dataset refresh", "dataset delete", "bench", "order",
+                                     "version"])
 def test_help_goes_to_stdout(cli, command):
     done = cli.run(*command.split(), "--help")
     assert (done.returncode, done.stderr) == (0, "")

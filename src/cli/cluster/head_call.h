@@ -1,13 +1,12 @@
 // Verbs that ask a cluster's head.
 #pragma once
 
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
+#include <vector>
 
-#include "base/clock.h"
 #include "base/status.h"
-#include "cluster/head_client.h"
 
 namespace CLI {
 class App;
@@ -18,7 +17,7 @@ namespace forebay::cli {
 // Adds `--head HOST:PORT,…`; the default is FOREBAY_HEAD, else localhost:7070.
 void AddHeadOption(CLI::App& app, std::string* heads);
 
-// A head that is asked once, in JSON.
+// Calls in JSON, over all addresses of the head until one answers.
 class HeadCall {
  public:
   // Empty: the default.
@@ -29,9 +28,11 @@ class HeadCall {
   Result<nlohmann::json> Delete(const std::string& path);
 
  private:
-  explicit HeadCall(std::unique_ptr<cluster::HeadClient> client)
-      : client_(std::move(client)) {}
-  std::unique_ptr<cluster::HeadClient> client_;
+  explicit HeadCall(std::vector<std::string> heads) : heads_(std::move(heads)) {}
+  Result<nlohmann::json> Call(const char* method, const std::string& path,
+                              const std::string& body);
+
+  std::vector<std::string> heads_;
 };
 
 // Members of an answer, whatever a head of another release left out: empty, 0.

@@ -1,12 +1,12 @@
-#include "cli/cluster_warmup.h"
+#include "cli/cluster/cluster_warmup.h"
 
 #include <fmt/format.h>
 
 #include <thread>
 
 #include "base/uri.h"
-#include "cli/cluster_text.h"
-#include "cli/head_call.h"
+#include "cli/cluster/cluster_text.h"
+#include "cli/cluster/head_call.h"
 #include "cli/progress_meter.h"
 #include "http/percent.h"
 

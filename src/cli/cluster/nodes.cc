@@ -2,8 +2,8 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
-#include "cli/cluster_text.h"
-#include "cli/head_call.h"
+#include "cli/cluster/cluster_text.h"
+#include "cli/cluster/head_call.h"
 #include "cli/output.h"
 #include "cli/verbs.h"
 #include "http/percent.h"

@@ -5,9 +5,9 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
-#include "cli/cluster_text.h"
+#include "cli/cluster/cluster_text.h"
+#include "cli/cluster/head_call.h"
 #include "cli/dataset_arguments.h"
-#include "cli/head_call.h"
 #include "cli/iceberg_arguments.h"
 #include "cli/output.h"
 #include "cli/verbs.h"

@@ -1,10 +1,10 @@
-#include "cli/cluster_text.h"
+#include "cli/cluster/cluster_text.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "base/size.h"
-#include "cli/head_call.h"
+#include "cli/cluster/head_call.h"
 #include "cli/output.h"
 #include "cli/text_table.h"
 

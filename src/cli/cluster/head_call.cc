@@ -1,0 +1,119 @@
+#include "cli/cluster/head_call.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <utility>
+
+#include "base/clock.h"
+#include "cluster/messages.h"
+#include "http/plain_call.h"
+
+namespace forebay::cli {
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* kDefaultHead = "localhost:7070";
+// Creating a dataset plans its table first.
+constexpr milliseconds kTimeout = std::chrono::minutes(11);
+
+constexpr int kRedirectsMax = 3;
+
+Result<json> AsJson(const std::string& answer) {
+  json value = json::parse(answer, nullptr, /*allow_exceptions=*/false);
+  if (!value.is_object()) return Status::Corrupt("the head's answer is not JSON");
+  return value;
+}
+
+// "http://other:7070/v1/nodes" is to be asked instead.
+bool Follow(std::string_view location, http::PlainRequest* request) {
+  constexpr std::string_view kScheme = "http://";
+  if (!location.starts_with(kScheme)) return false;
+  location.remove_prefix(kScheme.size());
+  size_t slash = std::min(location.find('/'), location.size());
+  request->address = location.substr(0, slash);
+  request->target = location.substr(slash);
+  return true;
+}
+
+Result<std::string> Ask(http::PlainRequest request, Deadline deadline) {
+  for (int i = 0;; ++i) {
+    FB_ASSIGN_OR_RETURN(http::PlainAnswer answer, http::CallPlain(request, deadline));
+    bool sent_on = answer.head.status == 307 && i < kRedirectsMax &&
+                   Follow(answer.head.Find("location"), &request);
+    if (sent_on) continue;
+    FB_RETURN_NOT_OK(cluster::StatusOfAnswer(answer.head.status, answer.body));
+    return std::move(answer.body);
+  }
+}
+
+}  // namespace
+
+void AddHeadOption(CLI::App& app, std::string* heads) {
+  app.add_option("--head", *heads,
+                 "the cluster's head, or several: host:7070,other:7070 (default: "
+                 "FOREBAY_HEAD, else localhost:7070)")
+      ->option_text("HOST:PORT");
+}
+
+Result<HeadCall> HeadCall::To(const std::string& heads) {
+  const char* given = std::getenv("FOREBAY_HEAD");
+  std::string text = !heads.empty() ? heads : given != nullptr ? given : kDefaultHead;
+  std::vector<std::string> addresses = cluster::SplitHeads(text);
+  if (addresses.empty()) return Status::Invalid("--head wants HOST:PORT");
+  return HeadCall(std::move(addresses));
+}
+
+Result<json> HeadCall::Call(const char* method, const std::string& path,
+                            const std::string& body) {
+  Deadline deadline = Deadline::After(kTimeout);
+  Status last;
+  for (const std::string& head : heads_) {
+    auto answer =
+        Ask({.method = method, .address = head, .target = path, .body = body}, deadline);
+    if (answer.ok()) return AsJson(*answer);
+    last = answer.status();
+    if (!IsRetryable(last)) return last;
+  }
+  return last;
+}
+
+Result<json> HeadCall::Get(const std::string& path) { return Call("GET", path, ""); }
+
+Result<json> HeadCall::Post(const std::string& path, const json& body) {
+  return Call("POST", path, body.dump());
+}
+
+Result<json> HeadCall::Delete(const std::string& path) {
+  return Call("DELETE", path, "");
+}
+
+std::string TextIn(const json& object, const char* name) {
+  if (!object.is_object()) return {};
+  auto found = object.find(name);
+  return found != object.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
+uint64_t NumberIn(const json& object, const char* name) {
+  if (!object.is_object()) return 0;
+  auto found = object.find(name);
+  bool fits = found != object.end() && found->is_number_unsigned();
+  return fits ? found->get<uint64_t>() : 0;
+}
+
+double RealIn(const json& object, const char* name) {
+  if (!object.is_object()) return 0;
+  auto found = object.find(name);
+  return found != object.end() && found->is_number() ? found->get<double>() : 0;
+}
+
+const json& ListIn(const json& object, const char* name) {
+  static const json kNone = json::array();
+  if (!object.is_object()) return kNone;
+  auto found = object.find(name);
+  return found != object.end() && found->is_array() ? *found : kNone;
+}
+
+}  // namespace forebay::cli
