@@ -68,6 +68,7 @@ forebay_folder_if_there(reader/environment LINK forebay_model)
 forebay_folder_if_there(reader LINK forebay_model forebay_plan forebay_wire
                         forebay_reader_environment)
 forebay_folder_if_there(reader/request LINK forebay_reader)
+forebay_folder_if_there(reader/files LINK forebay_reader)
 forebay_folder_if_there(flight ARROW LINK forebay_reader_request forebay_arrow_flight
                         nlohmann_json::nlohmann_json)
 forebay_folder_if_there(cache ARROW LINK forebay_storage forebay_source forebay_table_dataset forebay_files
@@ -80,7 +81,7 @@ forebay_folder_if_there(cli LINK forebay_reader forebay_storage forebay_cluster 
 # Its verbs are in the table of all verbs, and use what that folder has for every verb.
 forebay_folder_if_there(cli/cluster LINK forebay_cli)
 target_link_libraries(forebay_cli PUBLIC forebay_cli_cluster)
-forebay_folder_if_there(cli/files LINK forebay_cli forebay_storage_shared)
+forebay_folder_if_there(cli/files LINK forebay_cli forebay_reader_files forebay_storage_shared)
 target_link_libraries(forebay_cli PUBLIC forebay_cli_files)
 # The programs. The command line links no Arrow (docs/adr/0006-two-programs.md).
 function(forebay_program name main)

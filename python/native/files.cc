@@ -13,7 +13,7 @@
 #include "native/blocking.h"
 #include "native/errors.h"
 #include "native/open_arguments.h"
-#include "reader/remote_files.h"
+#include "reader/files/remote_files.h"
 
 namespace nb = nanobind;
 

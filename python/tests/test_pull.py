@@ -54,6 +54,16 @@ def test_a_pull_copies_what_is_missing_or_changed(source, tmp_path):
     assert not [name for name in os.listdir(target) if name.startswith(".forebay-pull-")]
 
 
+def test_a_pull_that_was_killed_leaves_nothing_for_long(source, tmp_path):
+    folder, contents = source
+    target = tmp_path / "target"
+    (target / "many").mkdir(parents=True)
+    (target / ".forebay-pull-1-2").write_bytes(b"")  # a mark that nobody holds
+    (target / "many/.forebay-pull-1-2-77").write_bytes(b"half")
+    pull(folder, target)
+    assert tree_of(target) == contents
+
+
 def test_editing_a_pulled_file_edits_no_cache(source, tmp_path):
     folder, contents = source
     pull(folder, tmp_path / "one")

@@ -141,10 +141,10 @@ struct Text {
   uint64_t size = 0;
 };
 
-// Opens a tree of files (docs/formats/files-manifest.md), pinned or not as Open does. What
-// is opened is a view: GetChunks, Want, Release, Hold, Warmup and GetCoverage take it, with
-// refs (file, extent) and (pack, 0xFFFFFFFE). Answer: FilesOpened, with the manifest's
-// descriptor attached.
+// Opens a tree of files (docs/formats/files-manifest.md), pinned or not as Open does.
+// What is opened is a view: GetChunks, Want, Release, Hold, Warmup and GetCoverage take
+// it, with refs (file, extent) and (pack, 0xFFFFFFFE). Answer: FilesOpened, with the
+// manifest's descriptor attached.
 struct OpenFiles {
   std::string uri;
   std::map<std::string, std::string> options;

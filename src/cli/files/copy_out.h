@@ -8,7 +8,7 @@
 
 #include "base/hash.h"
 #include "base/status.h"
-#include "reader/remote_files.h"
+#include "reader/files/remote_files.h"
 
 namespace forebay::cli {
 

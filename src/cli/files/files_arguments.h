@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "reader/remote_files.h"
+#include "reader/files/remote_files.h"
 
 namespace CLI {
 class App;

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <linux/openat2.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -18,7 +19,7 @@ namespace forebay::cli {
 namespace {
 
 constexpr const char* kMemory = ".forebay-pull";
-constexpr const char* kTempFolder = ".forebay-pull-";
+constexpr const char* kMarkPrefix = ".forebay-pull-";
 
 // Below the folder and through no link, whatever names say and others put there.
 int OpenBelow(int folder, const std::string& path, uint64_t flags) {
@@ -52,7 +53,7 @@ Result<std::unique_ptr<PulledTree>> PulledTree::Open(
   auto tree = std::unique_ptr<PulledTree>(new PulledTree(path, std::move(files)));
   tree->folder_ = UniqueFd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!tree->folder_.valid()) return ErrnoStatus(errno, "open the folder " + path);
-  FB_RETURN_NOT_OK(tree->MakeTempFolder());
+  FB_RETURN_NOT_OK(tree->MakeMark());
   tree->LoadPrevious();
   return tree;
 }
@@ -108,31 +109,46 @@ Status PulledTree::MakeDirectories() {
   return Status::OK();
 }
 
-std::string PulledTree::TempName() {
-  return fmt::format("{}/{}", temp_folder_, next_temp_++);
+// In the folder of the file itself: renaming between folders takes turns on one lock of
+// the whole file system.
+std::string PulledTree::TempName(const std::string& name) {
+  size_t slash = name.rfind('/');
+  std::string folder = slash == name.npos ? "" : name.substr(0, slash + 1);
+  return fmt::format("{}{}-{}", folder, mark_, next_temp_++);
 }
 
-// One of this process, and away with those of processes that died long ago.
-Status PulledTree::MakeTempFolder() {
+// A file that says which temporary names are of this process, locked while it lives.
+Status PulledTree::MakeMark() {
+  FB_RETURN_NOT_OK(SweepDead());
+  mark_ = fmt::format("{}{}-{}", kMarkPrefix, ::getpid(), Clock::Real().WallNanos());
+  FB_ASSIGN_OR_RETURN(mark_fd_, Create(mark_));
+  (void)::flock(mark_fd_.get(), LOCK_EX | LOCK_NB);
+  return Status::OK();
+}
+
+// What pulls that died left behind.
+Status PulledTree::SweepDead() {
   namespace fs = std::filesystem;
   std::error_code error;
   for (fs::directory_iterator it(path_, error), end; !error && it != end;
        it.increment(error)) {
-    std::error_code ignored;
-    if (!it->path().filename().string().starts_with(kTempFolder)) continue;
-    auto age = fs::file_time_type::clock::now() - it->last_write_time(ignored);
-    if (!ignored && age > std::chrono::hours(1)) fs::remove_all(it->path(), ignored);
+    std::string mark = it->path().filename().string();
+    if (!mark.starts_with(kMarkPrefix)) continue;
+    UniqueFd fd(OpenBelow(folder_.get(), mark, O_RDWR));
+    if (!fd.valid() || ::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) continue;
+    for (fs::recursive_directory_iterator below(path_, error), last;
+         !error && below != last; below.increment(error)) {
+      std::error_code ignored;
+      bool is_temp = below->path().filename().string().starts_with(mark + "-");
+      if (is_temp) fs::remove(below->path(), ignored);
+    }
+    ::unlinkat(folder_.get(), mark.c_str(), 0);
   }
-  temp_folder_ =
-      fmt::format("{}{}-{}", kTempFolder, ::getpid(), Clock::Real().WallNanos());
-  if (::mkdirat(folder_.get(), temp_folder_.c_str(), 0777) == 0) return Status::OK();
-  return ErrnoStatus(errno, "make a folder in " + path_);
+  return Status::OK();
 }
 
 PulledTree::~PulledTree() {
-  if (temp_folder_.empty()) return;
-  std::error_code ignored;
-  std::filesystem::remove_all(path_ + "/" + temp_folder_, ignored);
+  if (mark_fd_.valid()) ::unlinkat(folder_.get(), mark_.c_str(), 0);
 }
 
 Result<UniqueFd> PulledTree::Create(const std::string& name) const {
@@ -157,7 +173,7 @@ Status PulledTree::Finish(int fd, uint32_t file, const std::string& temp,
 
 Status PulledTree::WriteBy(uint32_t file, const std::function<Status(int fd)>& write) {
   std::string name = files_->manifest()->FilePath(file);
-  std::string temp = TempName();
+  std::string temp = TempName(name);
   FB_ASSIGN_OR_RETURN(UniqueFd fd, Create(temp));
   Status status = write(fd.get());
   if (status.ok()) status = Finish(fd.get(), file, temp, name);
@@ -193,7 +209,7 @@ Status PulledTree::CopyOne(const std::function<Status(int fd)>& write,
 }
 
 Status PulledTree::Remember() {
-  std::string temp = TempName();
+  std::string temp = TempName(kMemory);
   FB_ASSIGN_OR_RETURN(UniqueFd fd, Create(temp));
   FB_RETURN_NOT_OK(WriteAll(fd.get(), files_->manifest()->bytes(), path_ + "/" + temp));
   if (::renameat(folder_.get(), temp.c_str(), folder_.get(), kMemory) == 0) {

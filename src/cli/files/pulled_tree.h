@@ -13,7 +13,7 @@
 
 #include "base/status.h"
 #include "base/unique_fd.h"
-#include "reader/remote_files.h"
+#include "reader/files/remote_files.h"
 
 namespace forebay::cli {
 
@@ -43,15 +43,17 @@ class PulledTree {
   void LoadPrevious();
   Status WriteBy(uint32_t file, const std::function<Status(int fd)>& write);
   Result<UniqueFd> Create(const std::string& name) const;
-  std::string TempName();
-  Status MakeTempFolder();
+  std::string TempName(const std::string& name);
+  Status MakeMark();
+  Status SweepDead();
   Status Finish(int fd, uint32_t file, const std::string& temp, const std::string& name);
 
   const std::string path_;
   std::shared_ptr<reader::RemoteFiles> files_;
   std::shared_ptr<const model::FilesManifest> previous_;
   UniqueFd folder_;
-  std::string temp_folder_;
+  std::string mark_;
+  UniqueFd mark_fd_;
   std::atomic<uint64_t> next_temp_{0};
 };
 

@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "reader/remote_files.h"
+#include "reader/files/remote_files.h"
 #include "storage/shared/shared_directory.h"
 
 namespace forebay::cli {

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "model/files_manifest.h"
-#include "reader/files_link.h"
+#include "reader/files/files_link.h"
 
 namespace forebay::reader {
 

@@ -1,4 +1,4 @@
-#include "reader/files_link.h"
+#include "reader/files/files_link.h"
 
 #include <algorithm>
 #include <new>

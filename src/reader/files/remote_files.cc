@@ -1,4 +1,4 @@
-#include "reader/remote_files.h"
+#include "reader/files/remote_files.h"
 
 #include <unistd.h>
 
