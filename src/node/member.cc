@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 
 #include "base/log.h"
 #include "base/size.h"
@@ -24,6 +25,15 @@ std::string Advertised(const Member::Options& options, const flight::Address& ad
   if (!options.advertise.empty()) return options.advertise;
   bool all = address.host.empty() || address.host == "0.0.0.0" || address.host == "::";
   return fmt::format("{}:{}", all ? HostName() : address.host, port);
+}
+
+// Of the letters that ids may have.
+std::string IdOf(std::string address) {
+  for (char& c : address) {
+    bool plain = std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '.' || c == '-';
+    if (!plain) c = '_';
+  }
+  return address;
 }
 
 double WeightOf(const std::vector<model::TierSpec>& store) {
@@ -72,7 +82,7 @@ Status Member::Join(const Options& options, HeadDatasets* datasets) {
                                     .status = [this] { return node_->StatusJson(); }}));
   cluster::Registration self;
   self.flight = Advertised(options, address, flight_->port());
-  self.id = options.id.empty() ? self.flight : options.id;
+  self.id = options.id.empty() ? IdOf(self.flight) : options.id;
   self.instance = fmt::format("{}-{}", ::getpid(), Clock::Real().WallNanos());
   self.host = HostName();
   self.weight = options.weight > 0 ? options.weight : WeightOf(node_->store());

@@ -19,7 +19,7 @@ class Member {
  public:
   struct Options {
     std::vector<std::string> heads{};  // host:port each
-    std::string id{};                  // empty: the advertised address
+    std::string id{};                  // empty: made of the advertised address
     std::string flight{};              // HOST:PORT to listen at
     std::string advertise{};  // host:port for others; empty: the host's name and the port
     double weight = 0;        // 0: the size of the store in GiB
