@@ -31,6 +31,7 @@ cluster: build ## one head, three nodes and an S3 server on this machine, until 
 	@$(PYTHON) deploy/local-cluster
 
 bench: build ## the speed figures, as ratios
+	@tools/setup-bench
 	@tools/build release all benches
 	@bench/run
 

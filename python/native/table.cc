@@ -14,7 +14,7 @@
 #include "native/open_arguments.h"
 #include "native/range_stream.h"
 #include "native/stream.h"
-#include "reader/residency.h"
+#include "reader/request/residency.h"
 
 namespace nb = nanobind;
 

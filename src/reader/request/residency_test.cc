@@ -1,4 +1,4 @@
-#include "reader/residency.h"
+#include "reader/request/residency.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "reader/residency.h"
+#include "reader/request/residency.h"
 
 #include "model/store_spec.h"
 #include "reader/type_layout.h"
