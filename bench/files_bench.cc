@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <ctime>
 #include <random>
 #include <vector>
 
@@ -22,6 +23,13 @@ constexpr int kPerFolder = 1000;
 
 std::string PathOf(int i) {
   return fmt::format("train/class-{:04}/image-{:08}.jpg", i / kPerFolder, i);
+}
+
+// Of this thread, so that other work on the machine counts less.
+double CpuSeconds() {
+  timespec now{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) / 1e9;
 }
 
 double Seconds(Clock::time_point start) {
@@ -61,10 +69,10 @@ int main() {
   }
   double best = 1e9;
   for (int round = 0; round < 7; ++round) {
-    start = Clock::now();
+    double before = CpuSeconds();
     uint64_t found = 0;
     for (const std::string& path : paths) found += manifest->FindFile(path) ? 1 : 0;
-    double each = Seconds(start) / static_cast<double>(paths.size());
+    double each = (CpuSeconds() - before) / static_cast<double>(paths.size());
     if (found != paths.size()) return 1;
     best = std::min(best, each);
   }
