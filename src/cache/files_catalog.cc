@@ -3,11 +3,41 @@
 #include <utility>
 
 #include "base/mapping.h"
+#include "base/size.h"
+#include "files/names.h"
 
 namespace forebay::cache {
 namespace {
 
 constexpr size_t kIdleListingsMax = 64;
+// Packs are cut far below this.
+constexpr uint64_t kPackBytesMax = 64 * kMiB;
+
+// A manifest that a reader brings was made by some node, or so it says: what the engine
+// takes for granted is looked at, names above all, which must not lead out of the root.
+Status CheckBrought(const model::FilesManifest& manifest) {
+  auto wrong = [](const char* what) {
+    return Status::Corrupt(std::string("the files manifest does not add up: ") + what);
+  };
+  for (uint32_t i = 1; i < manifest.directories().size(); ++i) {
+    if (!files::WhyNoFileName(manifest.directory_path(i)).empty())
+      return wrong("folders");
+  }
+  for (uint32_t i = 0; i < manifest.files().size(); ++i) {
+    std::string_view name = manifest.file_name(i);
+    if (name.find('/') != name.npos || !files::WhyNoFileName(name).empty()) {
+      return wrong("names");
+    }
+    if (manifest.files()[i].size < 0) return wrong("sizes");
+  }
+  for (const model::PackRecord& pack : manifest.packs()) {
+    if (pack.size > kPackBytesMax) return wrong("packs");
+    for (uint32_t file : manifest.members(pack)) {
+      if (file >= manifest.files().size()) return wrong("members");
+    }
+  }
+  return Status::OK();
+}
 
 }  // namespace
 
@@ -48,6 +78,7 @@ Result<std::shared_ptr<const FilesVersion>> FilesCatalog::Adopt(
   FB_ASSIGN_OR_RETURN(auto source, open_source_(uri, options));
   auto bytes = std::make_shared<const std::string>(std::move(manifest_bytes));
   FB_ASSIGN_OR_RETURN(auto manifest, model::FilesManifest::View(*bytes, bytes));
+  FB_RETURN_NOT_OK(CheckBrought(*manifest));
   // A manifest names objects below its root: that must be a place that may be read.
   FB_RETURN_NOT_OK(open_source_(std::string(manifest->root()) + "/", options).status());
   FB_ASSIGN_OR_RETURN(auto version, Load(uri, *bytes, std::move(source)));

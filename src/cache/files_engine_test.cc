@@ -188,6 +188,22 @@ TEST_F(FilesEngineTest, ANewVersionReadsOnlyWhatChanged) {
   EXPECT_EQ(coverage.rows_stored, 206);
 }
 
+TEST_F(FilesEngineTest, AdoptsAVersionAndRefusesOneThatLeadsOutOfItsRoot) {
+  std::string bytes = Put("dd/name", 1000);
+  auto version = Open();
+  std::string manifest(version->manifest->bytes());
+  auto adopted = engine_->catalog().Adopt(kUri, {}, manifest).ValueOrDie();
+  EXPECT_EQ(Bytes(Ask(adopted, Ref(adopted, "dd/name"))), bytes);
+  for (const char* name : {"..", "./"}) {
+    std::string bad = manifest;
+    size_t at = bad.find("ddname");  // the folder's path, then the file's name
+    ASSERT_NE(at, bad.npos);
+    bad.replace(at, 2, name);
+    EXPECT_EQ(engine_->catalog().Adopt(kUri, {}, bad).status().code(),
+              StatusCode::kCorrupt);
+  }
+}
+
 TEST_F(FilesEngineTest, ForgetsWhatALeavingClientWanted) {
   for (int i = 0; i < 300; ++i) Put(std::to_string(i), 100'000);
   auto version = Open();
