@@ -169,6 +169,8 @@ class EpochPass:
             return
         if self._pulled is None:
             self._pulled = self._workshop.pull()
+            if self._pulled is None:
+                return
         self._broken = True
         self._made.append(self._workshop.make(self._pulled))
         self._broken = False
