@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pyarrow.flight as flight
 import pyarrow.parquet as pq
-from harness import BUILD, ratio, timed
+from harness import BUILD, ROUNDS, ratio, timed
 from tables import narrow_table, wide_table
 
 BATCH_BYTES = (1 << 20, 2 << 20, 4 << 20)
@@ -120,7 +120,18 @@ def bench_flight_shuffled(bench):
                      f"× sequential ({b:.2f} s; shuffled {a:.2f} s)", 0.5)
 
 
+def bench_flight_chunks(bench):
+    """Chunks from node to node, beside a stock C++ client that reads as many bytes."""
+    rounds = str(max(ROUNDS, 5))
+    rates = json.loads(subprocess.check_output([BUILD / "bench" / "flight_bench", rounds]))
+    for name, key in (("1 stream", "bulk"), ("2 streams", "bulk2")):
+        bench.report(f"chunks from node to node, {name}", rates[key] / rates["bare"],
+                     f"× a stock Flight client ({rates['bare'] / 1e9:.2f} GB/s; ours "
+                     f"{rates[key] / 1e9:.2f})", 1.3)
+
+
 BENCHES = {
     "flight sequential": bench_flight_sequential,
     "flight shuffled": bench_flight_shuffled,
+    "flight chunks": bench_flight_chunks,
 }

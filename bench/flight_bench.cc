@@ -81,24 +81,17 @@ void Serve(int ready) {
   for (;;) ::pause();
 }
 
-// Copies what comes to memory that is used again.
-class ReusedMemory : public forebay::flight::ChunkSink {
+// Looks at what comes as much as a stock client's loop does: not at all.
+class Counted : public forebay::flight::ChunkSink {
  public:
-  ReusedMemory() : bytes_(kChunkBytes) {}
-  Status Begin(const Chunk&) override {
-    at_ = 0;
-    return Status::OK();
-  }
-  Status Append(const void* data, size_t size) override {
-    std::memcpy(bytes_.data() + at_, data, size);
-    at_ += size;
+  uint64_t bytes = 0;
+
+  Status Begin(const Chunk&) override { return Status::OK(); }
+  Status Append(const void*, size_t size) override {
+    bytes += size;
     return Status::OK();
   }
   Status End() override { return Status::OK(); }
-
- private:
-  std::vector<char> bytes_;
-  size_t at_ = 0;
 };
 
 void ReadBare(int port) {
@@ -120,7 +113,7 @@ void Fetch(forebay::flight::PeerClient& client, int port, uint32_t streams) {
       for (uint32_t chunk = i; chunk < kChunks; chunk += streams) {
         request.refs.push_back({chunk, forebay::model::kNarrowGroup});
       }
-      ReusedMemory sink;
+      Counted sink;
       Status status =
           client.FetchChunks("127.0.0.1:" + std::to_string(port), request, sink, {});
       if (!status.ok()) forebay::Die(status);
@@ -129,11 +122,31 @@ void Fetch(forebay::flight::PeerClient& client, int port, uint32_t streams) {
   for (std::thread& thread : threads) thread.join();
 }
 
-double Rate(const std::function<void()>& work) {
+struct Side {
+  const char* name;
+  std::function<void()> work;
+  std::vector<double> rates{};
+  double cpu_seconds = 0;  // of both processes, in all rounds
+
+  void Run(pid_t server);
+};
+
+// Seconds that a process has run, all its threads together.
+double CpuSeconds(pid_t pid) {
+  clockid_t clock = CLOCK_PROCESS_CPUTIME_ID;
+  if (pid != 0) ::clock_getcpuclockid(pid, &clock);
+  timespec time{};
+  ::clock_gettime(clock, &time);
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
+}
+
+void Side::Run(pid_t server) {
+  double cpu = CpuSeconds(0) + CpuSeconds(server);
   auto start = std::chrono::steady_clock::now();
   work();
   std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
-  return static_cast<double>(kChunks * kChunkBytes) / took.count();
+  cpu_seconds += CpuSeconds(0) + CpuSeconds(server) - cpu;
+  rates.push_back(static_cast<double>(kChunks * kChunkBytes) / took.count());
 }
 
 }  // namespace
@@ -149,23 +162,20 @@ int main(int argc, char** argv) {
   if (::read(ends[0], &ports, sizeof(ports)) != sizeof(ports)) return 1;
   forebay::flight::PeerClient by_flight({.bulk = false});
   forebay::flight::PeerClient by_bulk;
-  struct Side {
-    const char* name;
-    std::function<void()> work;
-    std::vector<double> rates{};
-  };
   Side sides[] = {{"bare", [&] { ReadBare(ports.bare); }},
                   {"flight", [&] { Fetch(by_flight, ports.ours, 1); }},
                   {"bulk", [&] { Fetch(by_bulk, ports.ours, 1); }},
                   {"bulk2", [&] { Fetch(by_bulk, ports.ours, 2); }}};
   for (int round = 0; round < rounds; ++round) {
-    for (Side& side : sides) side.rates.push_back(Rate(side.work));
+    for (Side& side : sides) side.Run(child);
   }
   const char* separator = "{";
   for (Side& side : sides) {
     std::ranges::sort(side.rates);
-    std::printf("%s\"%s\": %.4g", separator, side.name,
-                side.rates[side.rates.size() / 2]);
+    double gigabytes = static_cast<double>(kChunks * kChunkBytes) * rounds * 1e-9;
+    std::printf("%s\"%s\": %.4g, \"%s cpu\": %.3g", separator, side.name,
+                side.rates[side.rates.size() / 2], side.name,
+                side.cpu_seconds / gigabytes);
     separator = ", ";
   }
   std::printf("}\n");

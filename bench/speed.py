@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 
+import flight
 import forebay
 import iceberg
 import loaders
@@ -225,6 +226,7 @@ BENCHES = {
     "open": bench_open,
     "handover": bench_handover,
     "memory": bench_memory,
+    **flight.BENCHES,
     **iceberg.BENCHES,
     **loaders.BENCHES,
 }

@@ -9,7 +9,7 @@ namespace forebay::flight {
 namespace {
 
 // Stays in a core's cache between the kernel, the hash and the store.
-constexpr size_t kBufferBytes = 512 * 1024;
+constexpr size_t kBufferBytes = size_t{1} << 20;
 constexpr size_t kFailureBytesMax = 64 * 1024;
 
 struct alignas(64) ReceiveBuffer {

@@ -5,7 +5,6 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
-#include <sys/sendfile.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -19,7 +18,8 @@ namespace forebay::flight {
 namespace {
 
 constexpr milliseconds kLookInterval = milliseconds(100);
-constexpr uint64_t kSendFileBytes = uint64_t{4} << 20;
+// What one call hands to the kernel.
+constexpr size_t kSendBytes = size_t{1} << 20;
 
 using Addresses = std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)>;
 
@@ -44,21 +44,36 @@ bool MustWait(int error) { return error == EAGAIN || error == EWOULDBLOCK; }
 
 }  // namespace
 
-Status BulkSocket::Wait(short events, const Patience& patience) const {
-  for (;;) {
-    pollfd poll{.fd = fd_.get(), .events = events, .revents = 0};
-    auto wait = std::min(kLookInterval, patience.deadline.Remaining());
-    int ready = ::poll(&poll, 1, static_cast<int>(wait.count()));
-    if (ready > 0) return Status::OK();
-    if (ready < 0 && errno != EINTR) return Gone(errno);
-    if (patience.ended && patience.ended()) {
-      return Status::Cancelled("the call was given up");
-    }
-    if (patience.deadline.passed()) {
-      return Status::Deadline("a peer did not answer in time");
-    }
-  }
+// Calls wait in the kernel, which needs fewer turns than polling, and come back often
+// enough to look at the time.
+BulkSocket::BulkSocket(UniqueFd fd) : fd_(std::move(fd)) {
+  int flags = ::fcntl(fd_.get(), F_GETFL);
+  ::fcntl(fd_.get(), F_SETFL, flags & ~O_NONBLOCK);
+  timeval interval{.tv_sec = 0,
+                   .tv_usec = std::chrono::microseconds(kLookInterval).count()};
+  ::setsockopt(fd_.get(), SOL_SOCKET, SO_RCVTIMEO, &interval, sizeof(interval));
+  ::setsockopt(fd_.get(), SOL_SOCKET, SO_SNDTIMEO, &interval, sizeof(interval));
+  int on = 1;
+  ::setsockopt(fd_.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 }
+
+Status BulkSocket::Patience::Check() const {
+  if (ended && ended()) return Status::Cancelled("the call was given up");
+  if (deadline.passed()) return Status::Deadline("a peer did not answer in time");
+  return Status::OK();
+}
+
+namespace {
+
+Status AwaitConnection(int fd, const BulkSocket::Patience& patience) {
+  pollfd poll{.fd = fd, .events = POLLOUT, .revents = 0};
+  while (::poll(&poll, 1, static_cast<int>(kLookInterval.count())) <= 0) {
+    FB_RETURN_NOT_OK(patience.Check());
+  }
+  return Status::OK();
+}
+
+}  // namespace
 
 Result<BulkSocket> BulkSocket::Connect(const std::string& host, int port,
                                        const Patience& patience) {
@@ -69,17 +84,12 @@ Result<BulkSocket> BulkSocket::Connect(const std::string& host, int port,
     if (!fd.valid()) return ErrnoStatus(errno, "make a socket");
     int connected = ::connect(fd.get(), at->ai_addr, at->ai_addrlen);
     int error = connected == 0 ? 0 : errno;
-    BulkSocket socket(std::move(fd));
     if (error == EINPROGRESS) {
-      FB_RETURN_NOT_OK(socket.Wait(POLLOUT, patience));
+      FB_RETURN_NOT_OK(AwaitConnection(fd.get(), patience));
       socklen_t size = sizeof(error);
-      ::getsockopt(socket.fd_.get(), SOL_SOCKET, SO_ERROR, &error, &size);
+      ::getsockopt(fd.get(), SOL_SOCKET, SO_ERROR, &error, &size);
     }
-    if (error == 0) {
-      int on = 1;
-      ::setsockopt(socket.fd_.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-      return socket;
-    }
+    if (error == 0) return BulkSocket(std::move(fd));
     status = Gone(error);
   }
   return status;
@@ -87,27 +97,12 @@ Result<BulkSocket> BulkSocket::Connect(const std::string& host, int port,
 
 Status BulkSocket::Send(std::string_view bytes, const Patience& patience) {
   while (!bytes.empty()) {
-    ssize_t n = ::send(fd_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
+    ssize_t n =
+        ::send(fd_.get(), bytes.data(), std::min(bytes.size(), kSendBytes), MSG_NOSIGNAL);
     if (n > 0) {
       bytes.remove_prefix(static_cast<size_t>(n));
     } else if (MustWait(errno)) {
-      FB_RETURN_NOT_OK(Wait(POLLOUT, patience));
-    } else if (errno != EINTR) {
-      return Gone(errno);
-    }
-  }
-  return Status::OK();
-}
-
-Status BulkSocket::SendFile(int fd, uint64_t size, const Patience& patience) {
-  off_t at = 0;
-  while (static_cast<uint64_t>(at) < size) {
-    uint64_t left = size - static_cast<uint64_t>(at);
-    ssize_t n = ::sendfile(fd_.get(), fd, &at, std::min(left, kSendFileBytes));
-    if (n > 0) continue;
-    if (n == 0) return Status::Corrupt("a chunk's file is shorter than it should be");
-    if (MustWait(errno)) {
-      FB_RETURN_NOT_OK(Wait(POLLOUT, patience));
+      FB_RETURN_NOT_OK(patience.Check());
     } else if (errno != EINTR) {
       return Gone(errno);
     }
@@ -118,10 +113,10 @@ Status BulkSocket::SendFile(int fd, uint64_t size, const Patience& patience) {
 Result<size_t> BulkSocket::ReceiveSome(void* data, size_t size,
                                        const Patience& patience) {
   for (;;) {
-    ssize_t n = ::recv(fd_.get(), data, size, 0);
+    ssize_t n = ::recv(fd_.get(), data, size, MSG_WAITALL);
     if (n >= 0) return static_cast<size_t>(n);
     if (MustWait(errno)) {
-      FB_RETURN_NOT_OK(Wait(POLLIN, patience));
+      FB_RETURN_NOT_OK(patience.Check());
     } else if (errno != EINTR) {
       return Gone(errno);
     }

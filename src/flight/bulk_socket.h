@@ -22,26 +22,25 @@ class BulkSocket {
   struct Patience {
     Deadline deadline = Deadline::Never();
     std::function<bool()> ended{};  // looked at ten times a second
+
+    Status Check() const;
   };
 
-  explicit BulkSocket(UniqueFd fd) : fd_(std::move(fd)) {}
+  explicit BulkSocket(UniqueFd fd);
   // kUnavailable when nobody listens there, or the name leads nowhere.
   static Result<BulkSocket> Connect(const std::string& host, int port,
                                     const Patience& patience);
 
   // kUnavailable when the other end is gone, kDeadline, or kCancelled.
   Status Send(std::string_view bytes, const Patience& patience);
-  // The bytes of a file, from its start, without a copy in this process.
-  Status SendFile(int fd, uint64_t size, const Patience& patience);
-  // Some bytes, at least one, at most `size`; 0 when the other end has closed in order.
+  // As many of `size` bytes as come in a moment, at least one; 0 when the other end has
+  // closed in order.
   Result<size_t> ReceiveSome(void* data, size_t size, const Patience& patience);
   Status Receive(void* data, size_t size, const Patience& patience);
   // Something has come, or the other end has closed: an idle connection is used no more.
   bool HasInput() const;
 
  private:
-  Status Wait(short events, const Patience& patience) const;
-
   UniqueFd fd_;
 };
 

@@ -390,6 +390,9 @@ arrow::Status Service::Server::ListActions(const af::ServerCallContext&,
               {"warmup",
                "Brings a table into the store: a command of batches in, JSON "
                "out once it is done."}};
+  if (bulk_port_ != 0) {
+    actions->push_back({"bulk", "Where peers fetch chunks past gRPC: {\"port\": N}."});
+  }
   return arrow::Status::OK();
 }
 
