@@ -2,6 +2,7 @@
 a disk, and between epochs."""
 
 import importlib.util
+import logging
 import os
 import shutil
 import statistics
@@ -38,6 +39,8 @@ def torch_is_there():
 
 def loader_of(dataset, batch_size=1024, **arguments):
     from forebay.torch import Dataset, Loader
+    # A loop without work is always starved, and need not be told.
+    logging.getLogger("forebay").setLevel(logging.ERROR)
     return Loader(Dataset(dataset, batch_size, rank=0, world_size=1, **arguments))
 
 
