@@ -1,7 +1,5 @@
 #include "http/message.h"
 
-#include <curl/curl.h>
-
 #include <algorithm>
 #include <cctype>
 #include <charconv>
@@ -26,13 +24,6 @@ std::string_view Response::Find(std::string_view name) const {
 
 std::optional<int64_t> Response::ContentLength() const {
   return ParseNumber(Find("Content-Length"));
-}
-
-std::optional<int64_t> ParseDate(std::string_view text) {
-  if (text.empty()) return std::nullopt;
-  time_t seconds = curl_getdate(std::string(text).c_str(), nullptr);
-  if (seconds < 0) return std::nullopt;
-  return seconds;
 }
 
 std::optional<int64_t> ParseNumber(std::string_view text) {
