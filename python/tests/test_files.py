@@ -123,7 +123,7 @@ def test_a_small_file_does_not_wait_for_its_pack(tree, node_status):
 
 
 def test_a_changed_file_is_an_error_and_refresh_shows_it(tmp_path):
-    contents = write_tree(tmp_path / "t", {"x": 1000, "y": 1000, "z": 100_000})
+    contents = write_tree(tmp_path / "t", {"x": 80_000, "y": 1000, "z": 100_000})
     files = forebay.files(tmp_path / "t")
     assert files.read("x") == contents["x"]
     (tmp_path / "t/y").write_bytes(b"new")
