@@ -17,6 +17,7 @@
 #include "flight/service.h"
 #include "head/head_server.h"
 #include "node/member.h"
+#include "node/metrics.h"
 #include "node/node.h"
 
 namespace {
@@ -37,6 +38,7 @@ struct Arguments {
   std::string advertise;
   double weight = 0;
   std::string serve;
+  std::string http;
   std::string state = forebay::head::HeadServer::DefaultState();
 };
 
@@ -49,6 +51,7 @@ struct Running {
   std::unique_ptr<forebay::node::Node> node;
   std::unique_ptr<forebay::flight::Service> flight;
   std::unique_ptr<forebay::node::Member> member;
+  std::unique_ptr<forebay::http::Server> http;
 };
 
 std::atomic<forebay::node::Node*> running_node = nullptr;
@@ -101,7 +104,8 @@ forebay::Result<std::unique_ptr<forebay::node::Member>> Join(const Arguments& ar
        .id = arguments.id,
        .flight = arguments.flight.empty() ? "0.0.0.0:7072" : arguments.flight,
        .advertise = arguments.advertise,
-       .weight = arguments.weight},
+       .weight = arguments.weight,
+       .http = arguments.http},
       running.node.get(), running.datasets.get());
 }
 
@@ -130,6 +134,11 @@ forebay::Result<Running> Start(const Arguments& arguments) {
   } else if (!arguments.flight.empty()) {
     FB_ASSIGN_OR_RETURN(running.flight, StartFlight(arguments, running.node.get()));
   }
+  if (!arguments.http.empty()) {
+    auto* cluster = running.member == nullptr ? nullptr : running.member->cluster();
+    FB_ASSIGN_OR_RETURN(running.http, forebay::node::ServeMetrics(
+                                          arguments.http, running.node.get(), cluster));
+  }
   return running;
 }
 
@@ -143,6 +152,7 @@ int Serve(Running& running) {
   if (told_to_stop) running.node->Stop();
   Status status = running.node->Run();
   running_node = nullptr;
+  running.http.reset();
   running.member.reset();
   running.flight.reset();
   return status.ok() ? 0 : Fail(status);
@@ -215,6 +225,8 @@ int main(int argc, char** argv) {
   app.add_option(
       "--weight", arguments.weight,
       "its share of the data against the others'; the store's GiB unless given");
+  app.add_option("--http", arguments.http,
+                 "HOST:PORT where /metrics and /healthz are; without it nowhere");
   app.add_option("--serve", arguments.serve,
                  "HOST:PORT: be the head as well, a cluster of one node")
       ->excludes("--head");

@@ -170,7 +170,7 @@ Reply HeadService::Metrics() {
   Counts counts{.heartbeats = heartbeats_};
   for (const auto& count : replies_) counts.replies.push_back(count);
   auto reign = head_->reign();
-  Reply reply = Text(200, MetricsText(reign.get(), counts));
+  Reply reply = Text(200, HeadMetrics(reign.get(), counts));
   reply.content_type = "text/plain; version=0.0.4";
   return reply;
 }

@@ -4,40 +4,13 @@
 
 #include <map>
 
+#include "base/metrics_text.h"
 #include "cluster/work.h"
 
 namespace forebay::head {
 namespace {
 
-class Text {
- public:
-  void Begin(const char* name, const char* type, const char* help) {
-    out_ += fmt::format("# HELP {} {}\n# TYPE {} {}\n", name, help, name, type);
-  }
-  void Add(const char* name, const std::string& labels, uint64_t value) {
-    out_ += labels.empty() ? fmt::format("{} {}\n", name, value)
-                           : fmt::format("{}{{{}}} {}\n", name, labels, value);
-  }
-  void One(const char* name, const char* type, const char* help, uint64_t value) {
-    Begin(name, type, help);
-    Add(name, "", value);
-  }
-  std::string Take() { return std::move(out_); }
-
- private:
-  std::string out_;
-};
-
-std::string Quoted(const std::string& value) {
-  std::string out;
-  for (char c : value) {
-    if (c == '"' || c == '\\') out += '\\';
-    out += c == '\n' ? ' ' : c;
-  }
-  return "\"" + out + "\"";
-}
-
-void AddNodes(Reign& reign, Text* text) {
+void AddNodes(Reign& reign, MetricsText* text) {
   std::map<std::string_view, uint64_t> by_state = {
       {"up", 0}, {"down", 0}, {"draining", 0}};
   auto nodes = reign.members->nodes();
@@ -52,13 +25,14 @@ void AddNodes(Reign& reign, Text* text) {
     if (!report.ok()) continue;
     for (const cluster::TierReport& tier : report->tiers) {
       text->Add("forebay_head_store_used_bytes",
-                fmt::format("node={},tier={}", Quoted(node.member.id), Quoted(tier.name)),
+                fmt::format("node={},tier={}", MetricsText::Quoted(node.member.id),
+                            MetricsText::Quoted(tier.name)),
                 tier.used_bytes);
     }
   }
 }
 
-void AddOperations(Reign& reign, Text* text) {
+void AddOperations(Reign& reign, MetricsText* text) {
   std::map<std::string_view, uint64_t> by_state = {
       {"running", 0}, {"done", 0}, {"failed", 0}, {"cancelled", 0}};
   for (const Operation& operation : reign.warmups->List()) {
@@ -72,8 +46,8 @@ void AddOperations(Reign& reign, Text* text) {
 
 }  // namespace
 
-std::string MetricsText(Reign* reign, const Counts& counts) {
-  Text text;
+std::string HeadMetrics(Reign* reign, const Counts& counts) {
+  MetricsText text;
   text.One("forebay_head_leads", "gauge", "1 while this head leads.",
            reign == nullptr ? 0 : 1);
   text.One("forebay_head_heartbeats_total", "counter", "Heartbeats of nodes.",

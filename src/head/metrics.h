@@ -16,6 +16,6 @@ struct Counts {
 };
 
 // `reign` is null while this head does not lead.
-std::string MetricsText(Reign* reign, const Counts& counts);
+std::string HeadMetrics(Reign* reign, const Counts& counts);
 
 }  // namespace forebay::head

@@ -85,6 +85,7 @@ Status Member::Join(const Options& options, HeadDatasets* datasets) {
   self.id = options.id.empty() ? IdOf(self.flight) : options.id;
   self.instance = fmt::format("{}-{}", ::getpid(), Clock::Real().WallNanos());
   self.host = HostName();
+  self.http = options.http;
   self.weight = options.weight > 0 ? options.weight : WeightOf(node_->store());
   spdlog::info("flight at {}, member {} of the cluster of {}", self.flight, self.id,
                fmt::join(options.heads, ", "));

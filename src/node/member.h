@@ -23,11 +23,13 @@ class Member {
     std::string flight{};              // HOST:PORT to listen at
     std::string advertise{};  // host:port for others; empty: the host's name and the port
     double weight = 0;        // 0: the size of the store in GiB
+    std::string http{};       // host:port of its metrics, for others; may be empty
   };
   // `node` and `datasets` must outlive this; the node does not serve yet.
   static Result<std::unique_ptr<Member>> Start(const Options& options, Node* node,
                                                HeadDatasets* datasets);
   ~Member();
+  Cluster* cluster() { return cluster_.get(); }
 
  private:
   // The cluster's names for Flight clients.

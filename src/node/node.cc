@@ -174,6 +174,11 @@ std::string Node::StatusJson() {
   return status.dump();
 }
 
+size_t Node::reader_count() {
+  std::lock_guard lock(sessions_mutex_);
+  return connections_.size();
+}
+
 std::vector<cluster::JobReport> Node::Jobs() {
   std::vector<cluster::JobReport> jobs;
   std::lock_guard lock(sessions_mutex_);

@@ -40,6 +40,7 @@ class Node : public Host {
   std::string StatusJson() override;
   // What readers read, and how far they are.
   std::vector<cluster::JobReport> Jobs();
+  size_t reader_count();
   const std::string& socket_path() const { return options_.socket_path; }
   const std::vector<model::TierSpec>& store() const { return options_.store; }
 

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+import urllib.request
 
 import numpy as np
 import pyarrow as pa
@@ -225,6 +226,20 @@ def test_restarted_nodes_still_hold_what_they_held(table):
         ds = forebay.open(cluster.uri("events"), node=str(cluster.nodes[1].socket))
         assert len(ids_of(ds, shuffle="global", seed=1)) == ROWS
         assert sum(cluster.counters("source_bytes").values()) <= 0.05 * before
+
+
+def test_nodes_tell_prometheus_what_they_count(table):
+    http = f"127.0.0.1:{free_port()}"
+    with Cluster(1, node=("--http", http)) as cluster:
+        cluster.create("events", table)
+        warm_up(cluster, "events")
+        with urllib.request.urlopen(f"http://{http}/metrics", timeout=10) as answer:
+            lines = answer.read().decode().splitlines()
+        values = {line.split()[0]: int(line.split()[1]) for line in lines if line[0] != "#"}
+        assert values["forebay_node_source_bytes_total"] > data_bytes(table)
+        assert values["forebay_node_fills_total"] > 0
+        assert values['forebay_node_store_used_bytes{tier="mem"}'] > 0
+        assert values["forebay_node_may_own"] == 1
 
 
 def test_the_example_trains_against_a_cluster(tmp_path):
