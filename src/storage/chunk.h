@@ -17,7 +17,7 @@ struct Chunk {
   uint64_t size = 0;
   model::ChunkKind kind = model::ChunkKind::kTable;
   model::Medium medium = model::Medium::kMem;
-  Hash128 checksum{};  // of all its bytes, seeded with the key
+  Hash128 checksum{};                  // of all its bytes, seeded with the key
   std::shared_ptr<const UniqueFd> fd;  // read-only; a memfd is sealed besides
 };
 
