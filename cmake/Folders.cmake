@@ -77,6 +77,7 @@ forebay_folder_if_there(node ARROW LINK forebay_cache forebay_wire forebay_clust
                         nlohmann_json::nlohmann_json)
 forebay_folder_if_there(head ARROW LINK forebay_cluster forebay_storage forebay_table_dataset
                         TEST_LINK forebay_test_support)
+forebay_folder_if_there(kubeflow ARROW LINK forebay_head forebay_flight)
 forebay_folder_if_there(cli LINK forebay_reader forebay_storage forebay_cluster nlohmann_json::nlohmann_json)
 # Its verbs are in the table of all verbs, and use what that folder has for every verb.
 forebay_folder_if_there(cli/cluster LINK forebay_cli)
@@ -94,6 +95,7 @@ forebay_program(forebay forebay_main.cc forebay_cli)
 target_link_options(forebay PRIVATE -Wl,--as-needed)
 forebay_program(forebay-head head_main.cc forebay_head forebay_cli)
 forebay_program(forebay-node node_main.cc forebay_node forebay_head forebay_cli)
+forebay_program(forebay-kubeflow kubeflow_main.cc forebay_kubeflow forebay_cli)
 if(FOREBAY_BENCH)
   add_subdirectory(bench)
 endif()
