@@ -130,8 +130,24 @@ def bench_flight_chunks(bench):
                      f"{rates[key] / 1e9:.2f})", 1.3)
 
 
+def bench_flight_rows(bench):
+    """Shuffled rows by number from a peer, beside bare Flight reading them in order."""
+    path = wide_table(bench, 1024)
+    rows = sum(pq.read_metadata(file).num_rows for file in path.glob("*.parquet"))
+    with bare_server(path) as bare, node(bench.folder) as ours:
+        drain(ours.location, command(path))
+        address = ours.location.removeprefix("grpc+tcp://")
+        gather = [BUILD / "bench" / "flight_bench", "rows", address, path, str(rows)]
+        value, a, b = ratio(lambda: subprocess.check_output(gather),
+                            lambda: drain(bare.location, "2048"))
+        bench.report("rows by number, 1 KiB rows", value,
+                     f"× bare Flight in order ({rows / b / 1e6:.2f} M rows/s; ours "
+                     f"{rows / a / 1e6:.2f})", 0.85 * 0.6)
+
+
 BENCHES = {
     "flight sequential": bench_flight_sequential,
     "flight shuffled": bench_flight_shuffled,
     "flight chunks": bench_flight_chunks,
+    "flight rows": bench_flight_rows,
 }

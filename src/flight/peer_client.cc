@@ -153,6 +153,8 @@ class PeerClient::Connections {
     if (found == peers_.end()) return;
     peer = std::move(found->second);
     peers_.erase(found);
+    auto at = ParseAddress(address);
+    if (at.ok() && peer.bulk_port > 0) bulk_.Forget({at->host, peer.bulk_port});
   }
 
  private:

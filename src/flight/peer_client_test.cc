@@ -7,6 +7,7 @@
 #include <random>
 #include <thread>
 
+#include "flight/bulk_client.h"
 #include "flight/fake_chunks.h"
 #include "flight/service.h"
 
@@ -195,6 +196,31 @@ TEST_P(PeerClientTest, RefusalsLeaveTheConnectionGood) {
   }
   ChunkRequest none = Request({});
   EXPECT_EQ(Fetch(none).code(), StatusCode::kInvalid);
+}
+
+// A port behind a firewall: the first word is never answered.
+TEST(BulkClientTest, GivesUpSoonOnAPortThatDoesNotAnswer) {
+  UniqueFd listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in local{};
+  local.sin_family = AF_INET;
+  local.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof(local);
+  ASSERT_EQ(::bind(listener.get(), reinterpret_cast<sockaddr*>(&local), size), 0);
+  ASSERT_EQ(::listen(listener.get(), 0), 0);
+  ::getsockname(listener.get(), reinterpret_cast<sockaddr*>(&local), &size);
+  std::vector<UniqueFd> waiting;  // more than the backlog takes
+  for (int i = 0; i < 4; ++i) {
+    waiting.emplace_back(
+        ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    (void)::connect(waiting.back().get(), reinterpret_cast<sockaddr*>(&local), size);
+  }
+  BulkClient client;
+  KeptChunks kept;
+  bool connected = true;
+  Status status =
+      client.Fetch({"127.0.0.1", ntohs(local.sin_port)}, {}, kept, {}, &connected);
+  EXPECT_FALSE(status.ok());
+  EXPECT_FALSE(connected);
 }
 
 TEST(ServiceTest, TurnsAwayMoreStreamsThanItTakes) {
