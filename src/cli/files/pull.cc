@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <nlohmann/json.hpp>
+#include <span>
 
 #include "base/size.h"
 #include "base/thread_pool.h"
@@ -26,6 +27,8 @@ namespace {
 // A pack of which less than this share is needed is not worth loading.
 constexpr uint64_t kPackShare = 4;
 constexpr size_t kThreads = 8;
+constexpr size_t kPacksAtOnce = 64;  // mapped at once: about 1 GiB
+constexpr size_t kFilesInARow = 128;
 
 struct Arguments {
   FilesArguments files;
@@ -55,12 +58,16 @@ class Pull {
 
   Result<Pulled> Run() {
     FB_RETURN_NOT_OK(tree_.MakeDirectories());
-    std::vector<Task> tasks = Plan();
+    Plan();
     ThreadPool pool(kThreads);
     ProgressMeter meter(ProgressMeter::Stderr("pull", "files"));
     meter_ = &meter;
     FB_RETURN_NOT_OK(
-        ParallelFor(pool, tasks.size(), [&](size_t i) { return RunTask(tasks[i]); }));
+        ParallelFor(pool, tasks_.size(), [&](size_t i) { return RunTask(tasks_[i]); }));
+    for (size_t first = 0; first < packs_.size(); first += kPacksAtOnce) {
+      size_t count = std::min(kPacksAtOnce, packs_.size() - first);
+      FB_RETURN_NOT_OK(RunPacks(pool, std::span(packs_).subspan(first, count)));
+    }
     FB_RETURN_NOT_OK(tree_.Remember());
     pulled_.left_out = manifest().left_out_count();
     return pulled_;
@@ -69,9 +76,8 @@ class Pull {
  private:
   const model::FilesManifest& manifest() const { return *files_.manifest(); }
 
-  std::vector<Task> Plan() {
+  void Plan() {
     std::vector<Task> packs(manifest().packs().size());
-    std::vector<Task> tasks;
     for (uint32_t file = 0; file < manifest().files().size(); ++file) {
       if (tree_.IsThere(file)) {
         ++pulled_.files_kept;
@@ -82,14 +88,13 @@ class Pull {
       if (shared_ == nullptr && pack < packs.size()) {
         packs[pack].files.push_back(file);
       } else {
-        tasks.push_back({.pack = model::kNoPack, .files = {file}});
+        tasks_.push_back({.pack = model::kNoPack, .files = {file}});
       }
     }
-    for (uint32_t i = 0; i < packs.size(); ++i) AddPack(i, std::move(packs[i]), &tasks);
-    return tasks;
+    for (uint32_t i = 0; i < packs.size(); ++i) AddPack(i, std::move(packs[i]));
   }
 
-  void AddPack(uint32_t pack, Task task, std::vector<Task>* tasks) {
+  void AddPack(uint32_t pack, Task task) {
     if (task.files.empty()) return;
     uint64_t bytes = 0;
     for (uint32_t file : task.files) {
@@ -97,11 +102,10 @@ class Pull {
     }
     bool whole = bytes >= manifest().packs()[pack].size / kPackShare;
     if (whole) task.pack = pack;
-    tasks->push_back(std::move(task));
+    (whole ? packs_ : tasks_).push_back(std::move(task));
   }
 
   Status RunTask(const Task& task) {
-    if (task.pack != model::kNoPack) return RunPack(task);
     if (shared_ != nullptr) return RunShared(task);
     std::vector<reader::RemoteFiles::Place> places;
     for (uint32_t file : task.files) places.push_back({file, 0});
@@ -122,17 +126,36 @@ class Pull {
     return Status::OK();
   }
 
-  Status RunPack(const Task& task) {
-    FB_ASSIGN_OR_RETURN(auto chunk, files_.Chunk({task.pack, model::kPackGroup}));
-    std::string_view bytes = chunk->mapping->bytes();
-    for (uint32_t file : task.files) {
-      const model::FileRecord& record = manifest().files()[file];
-      if (record.pack_offset > bytes.size())
-        return Status::Corrupt("a pack is too short");
-      FB_RETURN_NOT_OK(tree_.Write(
-          file, bytes.substr(record.pack_offset, static_cast<size_t>(record.size))));
-      Count(file);
+  // Packs hold files of all folders; written folder by folder, they take the disk less
+  // time.
+  Status RunPacks(ThreadPool& pool, std::span<const Task> tasks) {
+    std::vector<std::shared_ptr<const reader::MappedChunk>> chunks(tasks.size());
+    FB_RETURN_NOT_OK(ParallelFor(pool, tasks.size(), [&](size_t i) -> Status {
+      FB_ASSIGN_OR_RETURN(chunks[i], files_.Chunk({tasks[i].pack, model::kPackGroup}));
+      return Status::OK();
+    }));
+    std::vector<std::pair<uint32_t, size_t>> files;  // and its chunk
+    for (size_t i = 0; i < tasks.size(); ++i) {
+      for (uint32_t file : tasks[i].files) files.emplace_back(file, i);
     }
+    std::ranges::sort(files);
+    size_t runs = (files.size() + kFilesInARow - 1) / kFilesInARow;
+    return ParallelFor(pool, runs, [&](size_t run) -> Status {
+      size_t end = std::min(files.size(), (run + 1) * kFilesInARow);
+      for (size_t i = run * kFilesInARow; i < end; ++i) {
+        auto [file, chunk] = files[i];
+        FB_RETURN_NOT_OK(WritePacked(file, chunks[chunk]->mapping->bytes()));
+      }
+      return Status::OK();
+    });
+  }
+
+  Status WritePacked(uint32_t file, std::string_view pack) {
+    const model::FileRecord& record = manifest().files()[file];
+    if (record.pack_offset > pack.size()) return Status::Corrupt("a pack is too short");
+    FB_RETURN_NOT_OK(tree_.Write(
+        file, pack.substr(record.pack_offset, static_cast<size_t>(record.size))));
+    Count(file);
     return Status::OK();
   }
 
@@ -146,6 +169,8 @@ class Pull {
   reader::RemoteFiles& files_;
   PulledTree& tree_;
   storage::SharedDirectory* shared_;
+  std::vector<Task> tasks_;  // files one by one
+  std::vector<Task> packs_;
   uint64_t needed_ = 0;
   std::mutex mutex_;
   Pulled pulled_;
