@@ -139,9 +139,11 @@ Status BulkClient::Fetch(const Place& place, const ChunkRequest& request, ChunkS
     Status status = socket->Send(header.Encode() + ticket, patience);
     if (status.ok()) status = answer.Receive(request.refs.size());
     if (status.ok() || answer.refused()) Keep(place, *std::move(socket));
-    // One that was idle may have been closed at this very moment.
-    bool stale = !fresh && answer.silent() && status.code() == StatusCode::kUnavailable;
-    if (!stale) return status;
+    // One that was idle may have been closed at this very moment; a fresh one that is
+    // closed at once is one too many for the peer.
+    bool turned_away = answer.silent() && status.code() == StatusCode::kUnavailable;
+    if (fresh && turned_away) *connected = false;
+    if (fresh || !turned_away) return status;
   }
 }
 

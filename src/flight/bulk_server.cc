@@ -12,6 +12,8 @@ namespace forebay::flight {
 namespace {
 
 constexpr milliseconds kTick = milliseconds(200);
+// Until a new connection's first request, and until the next one.
+constexpr milliseconds kFirstTime = std::chrono::seconds(10);
 constexpr milliseconds kIdleTime = std::chrono::minutes(10);
 
 Status SendFailure(BulkSocket& socket, const Status& status,
@@ -75,17 +77,18 @@ BulkSocket::Patience BulkServer::Patience(milliseconds time) const {
 }
 
 void BulkServer::Serve(BulkSocket socket) {
-  Status status;
-  while (status.ok()) status = ServeOne(socket);
+  Status status = ServeOne(socket, kFirstTime);
+  while (status.ok()) status = ServeOne(socket, kIdleTime);
   bool usual = status.code() == StatusCode::kUnavailable ||
-               status.code() == StatusCode::kCancelled;
+               status.code() == StatusCode::kCancelled ||
+               status.code() == StatusCode::kDeadline;
   if (!usual) spdlog::warn("bulk: a peer was turned away: {}", status.ToString());
 }
 
 // One request and its answer; an error ends the connection.
-Status BulkServer::ServeOne(BulkSocket& socket) {
+Status BulkServer::ServeOne(BulkSocket& socket, milliseconds idle_time) {
   std::string bytes(BulkHeader::kBytes, '\0');
-  FB_RETURN_NOT_OK(socket.Receive(bytes.data(), bytes.size(), Patience(kIdleTime)));
+  FB_RETURN_NOT_OK(socket.Receive(bytes.data(), bytes.size(), Patience(idle_time)));
   FB_ASSIGN_OR_RETURN(BulkHeader header, BulkHeader::Decode(bytes));
   if (header.kind != BulkHeader::Kind::kRequest || header.size > kChunkTicketBytesMax) {
     return Status::Invalid("a request over the bulk channel is malformed");

@@ -40,7 +40,7 @@ class BulkServer {
   // Joins the threads of connections that have ended; all of them at the end.
   void Reap(bool all);
   void Serve(BulkSocket socket);
-  Status ServeOne(BulkSocket& socket);
+  Status ServeOne(BulkSocket& socket, milliseconds idle_time);
   // What is wrong with the request is in `refusal`; an error means that the connection is
   // of no more use.
   Status Answer(const std::string& text, BulkSocket& socket, Status* refusal);

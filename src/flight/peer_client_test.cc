@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "flight/bulk_client.h"
+#include "flight/bulk_server.h"
 #include "flight/fake_chunks.h"
 #include "flight/service.h"
 
@@ -223,6 +224,54 @@ TEST(BulkClientTest, GivesUpSoonOnAPortThatDoesNotAnswer) {
   EXPECT_FALSE(connected);
 }
 
+ChunkRequest OneChunk() {
+  ChunkRequest request;
+  request.table.uri = "/t";
+  request.table.version = Hash128{1, 2};
+  request.columns = {0};
+  request.refs = {{0, model::kNarrowGroup}};
+  return request;
+}
+
+TEST(BulkServerTest, ClosesOneConnectionTooManyAndTheClientKnows) {
+  FakeChunks fake({MakeFakeChunk("x")});
+  auto server =
+      BulkServer::Start({.host = "127.0.0.1", .chunks = &fake, .connections_max = 1})
+          .ValueOrDie();
+  BulkClient client;
+  KeptChunks kept;
+  bool connected = false;
+  BulkClient::Place place{"127.0.0.1", server->port()};
+  ASSERT_TRUE(client.Fetch(place, OneChunk(), kept, {}, &connected).ok());
+  BulkClient other;  // the first one's connection stays open
+  Status status = other.Fetch(place, OneChunk(), kept, {}, &connected);
+  EXPECT_EQ(status.code(), StatusCode::kUnavailable) << status;
+  EXPECT_FALSE(connected);
+  EXPECT_TRUE(client.Fetch(place, OneChunk(), kept, {}, &connected).ok());
+}
+
+TEST(BulkServerTest, SurvivesRandomBytes) {
+  FakeChunks fake({MakeFakeChunk("x")});
+  auto server = BulkServer::Start({.host = "127.0.0.1", .chunks = &fake}).ValueOrDie();
+  for (uint32_t seed = 0; seed < 20; ++seed) {
+    auto socket = BulkSocket::Connect("127.0.0.1", server->port(), {}).ValueOrDie();
+    std::string bytes = RandomBytes(BulkHeader::kBytes, seed);
+    if (seed % 2 == 1) {  // a header that claims too much
+      bytes = BulkHeader{.size = ~uint64_t{0} >> seed}.Encode();
+    }
+    (void)socket.Send(bytes, {});
+    char byte;
+    auto answer = socket.ReceiveSome(
+        &byte, 1, {.deadline = Deadline::After(std::chrono::seconds(10))});
+    EXPECT_TRUE(!answer.ok() || *answer == 0);  // closed, without a word
+  }
+  BulkClient client;
+  KeptChunks kept;
+  bool connected = false;
+  EXPECT_TRUE(
+      client.Fetch({"127.0.0.1", server->port()}, OneChunk(), kept, {}, &connected).ok());
+}
+
 TEST(ServiceTest, TurnsAwayMoreStreamsThanItTakes) {
   FakeChunks fake({MakeFakeChunk("x")});
   fake.stuck = 0;
@@ -230,11 +279,7 @@ TEST(ServiceTest, TurnsAwayMoreStreamsThanItTakes) {
                      .ValueOrDie();
   std::string address = "127.0.0.1:" + std::to_string(service->port());
   PeerClient client({.bulk = false});
-  ChunkRequest request;
-  request.table.uri = "/t";
-  request.table.version = Hash128{1, 2};
-  request.columns = {0};
-  request.refs = {{0, model::kNarrowGroup}};
+  ChunkRequest request = OneChunk();
   std::stop_source stop;
   std::vector<std::thread> threads;
   std::atomic<int> unavailable{0};
