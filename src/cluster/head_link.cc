@@ -73,8 +73,18 @@ void HeadLink::Run() {
     std::unique_lock lock(mutex_);
     milliseconds pause = roster_->timeout() / 4;
     if (!reached) pause = std::min(pause, kRetryPause);
-    if (changed_.wait_for(lock, pause, [this] { return stopping_; })) return;
+    changed_.wait_for(lock, pause, [this] { return stopping_ || hurried_; });
+    if (stopping_) return;
+    hurried_ = false;
   }
+}
+
+void HeadLink::BeatSoon() {
+  {
+    std::lock_guard lock(mutex_);
+    hurried_ = true;
+  }
+  changed_.notify_all();
 }
 
 milliseconds HeadLink::BeatTimeout() const {

@@ -57,6 +57,8 @@ class HeadLink {
   // Of the latest registration; 0 before.
   uint64_t fence() const;
   const std::optional<Registration>& self() const { return options_.self; }
+  // The next heartbeat goes out at once: there is something new to report.
+  void BeatSoon();
   // Waits for the first roster.
   Status WaitForRoster(Deadline deadline) const;
 
@@ -87,6 +89,7 @@ class HeadLink {
   bool superseded_ = false;
   std::optional<TimePoint> heard_;  // when the last call that was answered was begun
   bool stopping_ = false;
+  bool hurried_ = false;  // see BeatSoon
   std::thread thread_;
 };
 

@@ -50,9 +50,9 @@ std::string ToJson(const Registration& message) {
 }
 
 std::string ToJson(const Registered& message) {
-  json value = {{"fence", message.fence}};
-  if (message.roster != nullptr) value["roster"] = AsJson(RosterJson(*message.roster));
-  return Dump(value);
+  std::string text = fmt::format(R"({{"fence":{})", message.fence);
+  if (message.roster != nullptr) text += R"(,"roster":)" + message.roster->json();
+  return text + "}";
 }
 
 std::string ToJson(const Heartbeat& message) {
@@ -64,10 +64,10 @@ std::string ToJson(const Heartbeat& message) {
 }
 
 std::string ToJson(const HeartbeatAnswer& message) {
-  json value = json::object();
-  if (message.roster != nullptr) value["roster"] = AsJson(RosterJson(*message.roster));
-  if (!message.orders.empty()) value["orders"] = AsJson(message.orders);
-  return Dump(value);
+  // Both are texts already; a roster is large, and goes to every node.
+  std::string text = R"({"orders":)" + (message.orders.empty() ? "null" : message.orders);
+  if (message.roster != nullptr) text += R"(,"roster":)" + message.roster->json();
+  return text + "}";
 }
 
 Result<Registration> ParseRegistration(std::string_view json) {

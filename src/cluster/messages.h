@@ -43,7 +43,7 @@ struct Heartbeat {
 
 struct HeartbeatAnswer {
   std::shared_ptr<const Roster> roster{};  // null: the node has the newest
-  std::string orders{};                    // JSON: work for the node; empty: none
+  std::string orders{};                    // JSON, see work.h; empty: none
 };
 
 std::string ToJson(const Registration& message);

@@ -30,6 +30,23 @@ Result<plan::Placement> PlaceThose(std::span<const Member> members,
   return plan::Placement::Make(placed, 1);
 }
 
+std::string RosterJson(const Roster& roster) {
+  auto members = nlohmann::json::array();
+  for (const Member& member : roster.members()) {
+    members.push_back({{"id", member.id},
+                       {"host", member.host},
+                       {"flight", member.flight},
+                       {"http", member.http},
+                       {"weight", member.weight},
+                       {"state", MemberStateName(member.state)},
+                       {"fence", member.fence}});
+  }
+  nlohmann::json json = {{"epoch", roster.epoch()},
+                         {"timeout_ms", roster.timeout().count()},
+                         {"members", std::move(members)}};
+  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
 Result<Member> ParseMember(const nlohmann::json& json) {
   JsonFields fields(json, "a member of the roster");
   Member member{.id = fields.Text("id"),
@@ -81,21 +98,9 @@ std::vector<uint32_t> Roster::Route(const Hash128& unit, uint32_t replicas) cons
   return up_.Ranked(unit, replicas);
 }
 
-std::string RosterJson(const Roster& roster) {
-  auto members = nlohmann::json::array();
-  for (const Member& member : roster.members()) {
-    members.push_back({{"id", member.id},
-                       {"host", member.host},
-                       {"flight", member.flight},
-                       {"http", member.http},
-                       {"weight", member.weight},
-                       {"state", MemberStateName(member.state)},
-                       {"fence", member.fence}});
-  }
-  nlohmann::json json = {{"epoch", roster.epoch()},
-                         {"timeout_ms", roster.timeout().count()},
-                         {"members", std::move(members)}};
-  return json.dump();
+const std::string& Roster::json() const {
+  std::call_once(json_once_, [this] { json_ = RosterJson(*this); });
+  return json_;
 }
 
 Result<std::shared_ptr<const Roster>> ParseRoster(std::string_view json) {

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
@@ -63,6 +64,9 @@ class Roster {
   // from the source; where an owner is down, the next one in rank stands in for it.
   std::vector<uint32_t> Route(const Hash128& unit, uint32_t replicas) const;
 
+  // As it travels. Made once: a head sends every roster to every node.
+  const std::string& json() const;
+
  private:
   Roster(Options options, plan::Placement places, plan::Placement up)
       : options_(std::move(options)), places_(std::move(places)), up_(std::move(up)) {}
@@ -70,9 +74,10 @@ class Roster {
   Options options_;
   plan::Placement places_;
   plan::Placement up_;
+  mutable std::once_flag json_once_;
+  mutable std::string json_;
 };
 
-std::string RosterJson(const Roster& roster);
 Result<std::shared_ptr<const Roster>> ParseRoster(std::string_view json);
 
 }  // namespace forebay::cluster

@@ -24,7 +24,7 @@ Hash128 Unit(int i) { return HashBytes(std::to_string(i)); }
 
 TEST(Roster, IsTheSameAfterJson) {
   auto roster = Five(MemberState::kDraining);
-  auto again = ParseRoster(RosterJson(*roster)).ValueOrDie();
+  auto again = ParseRoster(roster->json()).ValueOrDie();
   EXPECT_EQ(again->epoch(), 7U);
   EXPECT_EQ(again->timeout(), milliseconds(2'000));
   EXPECT_TRUE(std::ranges::equal(again->members(), roster->members()));
@@ -70,7 +70,7 @@ TEST(Roster, RefusesWhatIsNoRoster) {
   EXPECT_FALSE(ParseRoster(R"({"epoch":1,"timeout_ms":4})").ok());
   EXPECT_FALSE(ParseRoster(R"({"epoch":-1,"timeout_ms":4,"members":[]})").ok());
   EXPECT_FALSE(ParseRoster(R"({"epoch":1,"timeout_ms":4,"members":[{"id":"a"}]})").ok());
-  std::string twice = RosterJson(*Five(MemberState::kUp));
+  std::string twice = Five(MemberState::kUp)->json();
   twice.replace(twice.find("n4"), 2, "n3");
   EXPECT_FALSE(ParseRoster(twice).ok());
 }
