@@ -99,8 +99,10 @@ std::string TextIn(const json& object, const char* name) {
 uint64_t NumberIn(const json& object, const char* name) {
   if (!object.is_object()) return 0;
   auto found = object.find(name);
-  bool fits = found != object.end() && found->is_number_unsigned();
-  return fits ? found->get<uint64_t>() : 0;
+  if (found == object.end() || !found->is_number_integer()) return 0;
+  return found->is_number_unsigned() || found->get<int64_t>() >= 0
+             ? found->get<uint64_t>()
+             : 0;
 }
 
 double RealIn(const json& object, const char* name) {

@@ -1,0 +1,60 @@
+#include "cli/cluster/cluster_warmup.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/cluster/cluster_text.h"
+
+namespace forebay::cli {
+namespace {
+
+using nlohmann::json;
+
+TEST(ClusterDatasetOf, TellsDatasetsFromTables) {
+  EXPECT_FALSE(ClusterDatasetOf("events", "").has_value());
+  EXPECT_FALSE(ClusterDatasetOf("/data/events", "").has_value());
+  auto named = ClusterDatasetOf("events", "h:1,g:1");
+  ASSERT_TRUE(named.has_value());
+  EXPECT_EQ(named->head + " " + named->name, "h:1,g:1 events");
+  auto by_uri = ClusterDatasetOf("forebay://h:7070/events", "other:1");
+  ASSERT_TRUE(by_uri.has_value());
+  EXPECT_EQ(by_uri->head + " " + by_uri->name, "h:7070 events");
+}
+
+TEST(JudgeOperation, IsASuccessOnlyWhenAllIsLoaded) {
+  EXPECT_EQ(JudgeOperation({{"state", "done"}}).code, ExitCode::kOk);
+  auto failed = JudgeOperation(
+      {{"state", "failed"},
+       {"rows", 30},
+       {"rows_done", 20},
+       {"failures", {{{"file", "s3://me:pw@b/x"}, {"error", "it is gone"}}}}});
+  EXPECT_EQ(failed.code, ExitCode::kPartial);
+  ASSERT_EQ(failed.messages.size(), 2U);
+  EXPECT_EQ(failed.messages[0].find("pw"), std::string::npos);
+  EXPECT_NE(failed.messages[0].find("b/x: it is gone"), std::string::npos);
+  EXPECT_NE(failed.messages[1].find("only 20 of 30 rows"), std::string::npos);
+  EXPECT_EQ(JudgeOperation({{"state", "cancelled"}}).code, ExitCode::kCancelled);
+  EXPECT_EQ(JudgeOperation(json::object()).code, ExitCode::kPartial);
+}
+
+TEST(ClusterText, TakesAnswersOfOtherReleases) {
+  for (const json& odd : {json::object(), json{{"nodes", 5}, {"datasets", {1, nullptr}}},
+                          json{{"nodes", {{{"report", {{"tiers", {"x"}}}}}}}}}) {
+    EXPECT_FALSE(ClusterText(odd).empty());
+    EXPECT_FALSE(DatasetText(odd).empty());
+    EXPECT_FALSE(OperationText(odd).empty());
+  }
+}
+
+TEST(ClusterText, ShowsWhatNodesHold) {
+  json tiers = {{{"used_bytes", 1 << 20}, {"capacity_bytes", 4 << 20}}};
+  std::string text = NodesText(
+      {{"nodes",
+        {{{"id", "a\x1b[2J"}, {"state", "up"}, {"report", {{"tiers", tiers}}}}}}});
+  EXPECT_NE(text.find("1.0 MiB of 4.0 MiB"), text.npos);
+  EXPECT_EQ(text.find('\x1b'), text.npos) << "names do not steer the terminal";
+}
+
+}  // namespace
+}  // namespace forebay::cli
