@@ -60,22 +60,23 @@ def bench_kubeflow(bench):
         rows, size = len(table), table.nbytes
         del table
         began = time.perf_counter()
-        with DataCache(path, FOREBAY_MEMORY="4GiB") as cache, bare_server(path) as bare:
+        with DataCache(path, FOREBAY_MEMORY="4GiB") as cache:
             cache.wait_ready(120)
             loaded = time.perf_counter() - began
             bench.report(f"Kubeflow, {name}, ready after", loaded, f"s for {size / 1e6:.0f} MB",
                          per_byte * size, "s")
             bench.report(f"Kubeflow, {name}, memory", memory_of(cache) / size,
                          "of the table's Arrow size", MEMORY_BAR, "×")
-            best = best_size(bare.location, [int(b / (size / rows)) for b in BATCH_BYTES])
-            for clients in (1, 2):
-                value, a, b = ratio(lambda: read_all(cache, clients),
-                                    lambda: drain_streams(bare.location, [str(best)] * clients))
-                value *= 1 / clients  # bare Flight sends the table to each client
-                sent = rows / a
-                bench.report(f"Kubeflow, {name}, {clients} client{'s' * (clients > 1)}", value,
-                             f"× bare Flight ({clients * rows / b / 1e6:.1f} M rows/s; ours "
-                             f"{sent / 1e6:.1f}, {sent * size / rows / 1e9:.2f} GB/s)", bar)
+            with bare_server(path) as bare:
+                best = best_size(bare.location, [int(b / (size / rows)) for b in BATCH_BYTES])
+                for clients in (1, 2):
+                    value, a, b = ratio(lambda: read_all(cache, clients),
+                                        lambda: drain_streams(bare.location, [str(best)] * clients))
+                    value *= 1 / clients  # bare Flight sends the table to each client
+                    sent = rows / a
+                    bench.report(f"Kubeflow, {name}, {clients} client{'s' * (clients > 1)}", value,
+                                 f"× bare Flight ({clients * rows / b / 1e6:.1f} M rows/s; ours "
+                                 f"{sent / 1e6:.1f}, {sent * size / rows / 1e9:.2f} GB/s)", bar)
 
 
 BENCHES = {"kubeflow": bench_kubeflow}

@@ -1,6 +1,8 @@
 #include "node/share_warmer.h"
 
+#include <arrow/memory_pool.h>
 #include <fmt/format.h>
+#include <malloc.h>
 
 #include <algorithm>
 
@@ -164,7 +166,10 @@ void ShareWarmer::Warm(const cluster::WarmupOrder& order) {
     report.failures.push_back(Failed(failure));
   }
   report.done = true;
-  Note(report);
+  if (Note(report)) datasets_->home()->link().BeatSoon();
+  // What decoding needed is free again, but kept by allocators: chunks may need it more.
+  arrow::default_memory_pool()->ReleaseUnused();
+  ::malloc_trim(0);
 }
 
 }  // namespace forebay::node
