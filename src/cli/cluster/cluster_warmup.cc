@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cstdlib>
+#include <filesystem>
 #include <thread>
 
 #include "base/uri.h"
@@ -18,6 +20,12 @@ using nlohmann::json;
 constexpr milliseconds kLook{200};
 // Heads restart and take over from each other; an operation goes on meanwhile.
 constexpr milliseconds kPatience = std::chrono::minutes(1);
+
+bool IsForDefaultHead(const std::string& uri) {
+  std::error_code error;
+  return std::getenv("FOREBAY_HEAD") != nullptr && uri.find('/') == uri.npos &&
+         !std::filesystem::exists(uri, error);
+}
 
 Result<json> Follow(HeadCall& head, json operation) {
   ProgressMeter meter(ProgressMeter::Stderr("warmup", "rows"));
@@ -44,7 +52,7 @@ Result<json> Follow(HeadCall& head, json operation) {
 std::optional<ClusterDataset> ClusterDatasetOf(const std::string& uri,
                                                const std::string& head) {
   if (!uri.starts_with("forebay://")) {
-    if (head.empty()) return std::nullopt;
+    if (head.empty() && !IsForDefaultHead(uri)) return std::nullopt;
     return ClusterDataset{head, uri};
   }
   auto parsed = Uri::Parse(uri);

@@ -11,6 +11,14 @@ namespace {
 
 using nlohmann::json;
 
+TEST(ClusterDatasetOf, TakesPlainNamesForDatasetsWhereThereIsAHead) {
+  ::setenv("FOREBAY_HEAD", "h:1", 1);
+  EXPECT_EQ(ClusterDatasetOf("events", "")->name, "events");
+  EXPECT_FALSE(ClusterDatasetOf("./events", "").has_value());
+  EXPECT_FALSE(ClusterDatasetOf(".", "").has_value()) << "it is there";
+  ::unsetenv("FOREBAY_HEAD");
+}
+
 TEST(ClusterDatasetOf, TellsDatasetsFromTables) {
   EXPECT_FALSE(ClusterDatasetOf("events", "").has_value());
   EXPECT_FALSE(ClusterDatasetOf("/data/events", "").has_value());
