@@ -18,6 +18,7 @@ import tempfile
 import flight
 import forebay
 import iceberg
+import kubeflow
 import loaders
 import numpy as np
 import pyarrow as pa
@@ -228,6 +229,7 @@ BENCHES = {
     "memory": bench_memory,
     **flight.BENCHES,
     **iceberg.BENCHES,
+    **kubeflow.BENCHES,
     **loaders.BENCHES,
 }
 
