@@ -10,8 +10,6 @@ namespace {
 // A list is used where it is smaller than a bitmap by far and no bitmap word is worth
 // scanning.
 constexpr uint32_t kListDivisor = 16;
-// How many rows ahead memory is fetched.
-constexpr size_t kAhead = 24;
 
 constexpr uint32_t kBlockWords = sizeof(GapBlock) / 8;
 
@@ -157,36 +155,10 @@ Selection::Appended Selection::Append(const LiveRows& live,
   return {before, SelectionKind::kBitmap};
 }
 
-uint32_t Selection::RowOf(uint32_t i) const {
-  if (block_shift_ != 0) return BlockOf(i).RowOf(RowInBlock(i));
+uint32_t Selection::RowWithoutBlocks(uint32_t i) const {
   if (kind_ == SelectionKind::kAll) return i;
   if (kind_ == SelectionKind::kList) return rows_[i];
   return SelectFrom(words_, rows_[i / kSampleRows], i % kSampleRows);
-}
-
-// What row i + kAhead needs is fetched while row i is looked at; of a bitmap first the
-// sample, then the word.
-inline void Selection::PrefetchAhead(std::span<const Selection> selections,
-                                     std::span<const RangeRow> rows, size_t i) {
-  if (i + 2 * kAhead < rows.size()) {
-    RangeRow far = rows[i + 2 * kAhead];
-    selections[far.source].PrefetchRow(far.row);
-  }
-  if (i + kAhead < rows.size()) {
-    RangeRow near = rows[i + kAhead];
-    selections[near.source].PrefetchWord(near.row);
-  }
-}
-
-void Selection::ToStored(std::span<const Selection> selections,
-                         std::span<RangeRow> rows) {
-  for (RangeRow row : rows.first(std::min<size_t>(2 * kAhead, rows.size()))) {
-    selections[row.source].PrefetchRow(row.row);
-  }
-  for (size_t i = 0; i < rows.size(); ++i) {
-    PrefetchAhead(selections, rows, i);
-    rows[i].row = selections[rows[i].source].RowOf(rows[i].row);
-  }
 }
 
 uint32_t Selection::RunOverBlocks(uint32_t i, uint32_t limit) const {

@@ -48,10 +48,25 @@ class Selection {
   uint32_t stored_rows() const { return stored_; }
 
   // The stored row of the live row `i`, which must be below live_rows().
-  uint32_t RowOf(uint32_t i) const;
-  // In place: live rows become stored ones. Many at once are faster than one by one: the
-  // memory that each needs is fetched while others are looked at.
-  static void ToStored(std::span<const Selection> selections, std::span<RangeRow> rows);
+  uint32_t RowOf(uint32_t i) const {
+    return block_shift_ != 0 ? BlockOf(i).RowOf(RowInBlock(i)) : RowWithoutBlocks(i);
+  }
+  // Asks for the memory that RowOf(i) needs.
+  void PrefetchRow(uint32_t i) const {
+    if (block_shift_ != 0) {
+      Prefetch(&BlockOf(i));
+    } else if (kind_ == SelectionKind::kBitmap) {
+      Prefetch(rows_ + i / kSampleRows);
+    } else if (kind_ == SelectionKind::kList) {
+      Prefetch(rows_ + i);
+    }
+  }
+  // The same for what only the first tells the place of; a while after it.
+  void PrefetchWord(uint32_t i) const {
+    if (kind_ == SelectionKind::kBitmap) {
+      Prefetch(words_ + rows_[i / kSampleRows] / 64);
+    }
+  }
   // How many live rows from `i` on lie side by side in the chunk, at most `limit`.
   uint32_t RunAt(uint32_t i, uint32_t limit) const;
 
@@ -76,22 +91,7 @@ class Selection {
   uint32_t RowInBlock(uint32_t i) const { return i & ((1U << block_shift_) - 1); }
   uint32_t RunOverBlocks(uint32_t i, uint32_t limit) const;
 
-  void PrefetchRow(uint32_t i) const {
-    if (block_shift_ != 0) {
-      Prefetch(&BlockOf(i));
-    } else if (kind_ == SelectionKind::kBitmap) {
-      Prefetch(rows_ + i / kSampleRows);
-    } else if (kind_ == SelectionKind::kList) {
-      Prefetch(rows_ + i);
-    }
-  }
-  void PrefetchWord(uint32_t i) const {
-    if (kind_ == SelectionKind::kBitmap) {
-      Prefetch(words_ + rows_[i / kSampleRows] / 64);
-    }
-  }
-  static void PrefetchAhead(std::span<const Selection> selections,
-                            std::span<const RangeRow> rows, size_t i);
+  uint32_t RowWithoutBlocks(uint32_t i) const;
   bool ConsistentBitmap() const;
 
   SelectionKind kind_ = SelectionKind::kAll;

@@ -8,6 +8,8 @@ namespace {
 
 // Ranges that share a table entry are walked up to here, then searched by halves.
 constexpr uint32_t kWalkMax = 8;
+// How many rows ahead the memory of selections is fetched.
+constexpr size_t kAhead = 48;
 
 std::vector<model::Selection> SelectionsOf(const model::Manifest& manifest) {
   std::vector<model::Selection> selections;
@@ -75,9 +77,24 @@ RowAddress RowLocator::LocateLive(uint64_t row) const {
 }
 
 void RowLocator::Locate(std::span<const uint64_t> rows, std::span<RowAddress> out) const {
-  for (size_t i = 0; i < rows.size(); ++i) out[i] = LocateLive(rows[i]);
-  if (!selections_.empty())
-    model::Selection::ToStored(selections_, out.first(rows.size()));
+  if (selections_.empty()) {
+    for (size_t i = 0; i < rows.size(); ++i) out[i] = LocateLive(rows[i]);
+    return;
+  }
+  // What a selection needs is asked for kAhead rows before it is looked at.
+  auto locate = [&](size_t i) {
+    out[i] = LocateLive(rows[i]);
+    selections_[out[i].source].PrefetchRow(out[i].row);
+  };
+  for (size_t i = 0; i < std::min(kAhead, rows.size()); ++i) locate(i);
+  for (size_t i = 0; i < rows.size(); ++i) {
+    if (i + kAhead < rows.size()) locate(i + kAhead);
+    if (i + kAhead / 2 < rows.size()) {
+      const RowAddress& near = out[i + kAhead / 2];
+      selections_[near.source].PrefetchWord(near.row);
+    }
+    out[i].row = selections_[out[i].source].RowOf(out[i].row);
+  }
 }
 
 }  // namespace forebay::reader
