@@ -88,6 +88,8 @@ Status Head::Begin(uint64_t term) {
   reign->datasets = std::make_unique<Datasets>(store_.get(), versions_.get());
   FB_ASSIGN_OR_RETURN(reign->warmups,
                       Warmups::Load({.store = store_.get(), .term = term}));
+  reign->leases =
+      std::make_unique<Leases>(Leases::Options{.store = store_.get(), .term = term});
   std::lock_guard lock(mutex_);
   reign_ = std::move(reign);
   return Status::OK();

@@ -15,6 +15,7 @@
 #include "cluster/membership.h"
 #include "head/datasets.h"
 #include "head/leadership.h"
+#include "head/leases.h"
 #include "head/versions.h"
 #include "head/warmups.h"
 #include "meta/meta_store.h"
@@ -27,6 +28,7 @@ struct Reign {
   std::unique_ptr<cluster::Membership> members;
   std::unique_ptr<Datasets> datasets;
   std::unique_ptr<Warmups> warmups;
+  std::unique_ptr<Leases> leases;
 };
 
 class Head {

@@ -99,6 +99,7 @@ const std::vector<HeadService::Route>& HeadService::Routes() {
       {"GET", "/v1/operations", &HeadService::ListOperations},
       {"GET", "/v1/operations/*", &HeadService::GetOperation},
       {"DELETE", "/v1/operations/*", &HeadService::CancelOperation},
+      {"POST", "/v1/leases/*", &HeadService::Lease},
       {"GET", "/v1/jobs", &HeadService::ListJobs},
       {"GET", "/v1/status", &HeadService::GetStatus},
   };
@@ -236,6 +237,10 @@ Reply HeadService::DrainNode(const Call& call) {
   if (!drained.ok()) return Fail(drained);
   spdlog::info("node {} is drained", call.parts[0]);
   return GetNode(call);
+}
+
+Reply HeadService::Lease(const Call& call) {
+  return OkOrFail(call.reign.leases->Answer(call.parts[0], call.request.body));
 }
 
 Reply HeadService::CreateDataset(const Call& call) {

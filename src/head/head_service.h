@@ -49,6 +49,7 @@ class HeadService {
   http::Reply ListNodes(const Call& call);
   http::Reply GetNode(const Call& call);
   http::Reply DrainNode(const Call& call);
+  http::Reply Lease(const Call& call);
   http::Reply CreateDataset(const Call& call);
   http::Reply ListDatasets(const Call& call);
   http::Reply GetDataset(const Call& call);

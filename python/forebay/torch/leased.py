@@ -17,10 +17,12 @@ from .. import dataset as _dataset
 from .._arguments import choice, milliseconds, whole
 from ..batches import converter
 from ..errors import LeaseLost
+from ..head_leases import HeadGrant, HeadLeases
 from ..stream_options import stream_options
 from .dataset import opened
 
 _BATCHES_PER_LEASE = 16
+_HEAD = "forebay://"
 # Others may be done with their rows long before their leases run out.
 _LOOK_SECONDS = 0.2
 _log = logging.getLogger("forebay")
@@ -29,17 +31,18 @@ _log = logging.getLogger("forebay")
 class _Delivered(NamedTuple):
     """A batch that the loop has, and that is not acknowledged."""
 
-    leases: _native.Leases
+    leases: _native.Leases | HeadLeases
     fence: int
     first: int
     until: int
 
 
 class LeasedDataset(torch.utils.data.IterableDataset):
-    """Batches of an epoch for ranks of one host that are not equally fast, or may vanish:
-    each takes a range of rows, and another when it is done.
+    """Batches of an epoch for ranks that are not equally fast, or may vanish: each takes a
+    range of rows, and another when it is done.
 
-    leases         a file on a disk of this host, the same for all ranks; made when missing
+    leases         for ranks of one host: a file on a disk of it, the same for all of them;
+                   made when missing. For ranks of several: ``"forebay://head:7070"``
     lease_rows     of a range, at most; default: 16 batches
     lease_seconds  how long a rank may be silent, which is longer than any step takes. Then
                    its rows are given to another
@@ -66,8 +69,10 @@ class LeasedDataset(torch.utils.data.IterableDataset):
         self._dataset = opened(uri, open_arguments)
         self._batch_size = whole("batch_size", batch_size, 1)
         lease_rows = _BATCHES_PER_LEASE * batch_size if lease_rows is None else lease_rows
-        self._lease = {"path": os.path.abspath(os.fspath(leases)),
-                       "lease_rows": whole("lease_rows", lease_rows, 1),
+        leases = os.fspath(leases)
+        self._heads = leases.removeprefix(_HEAD).split("/")[0] if leases.startswith(_HEAD) else None
+        self._file = os.path.abspath(leases)
+        self._lease = {"lease_rows": whole("lease_rows", lease_rows, 1),
                        "lease_ms": milliseconds("lease_seconds", lease_seconds)}
         self._resident = resident
         self._lost = choice("lost", lost, ("raise", "skip"))
@@ -140,7 +145,8 @@ class LeasedDataset(torch.utils.data.IterableDataset):
         names = self._dataset._names_of(self._arguments["columns"])
         return converter("torch", self._fill_null, names, **self._shapes)
 
-    def _of_grant(self, leases: _native.Leases, grant: _native.LeaseGrant, epoch: int,
+    def _of_grant(self, leases: _native.Leases | HeadLeases,
+                  grant: _native.LeaseGrant | HeadGrant, epoch: int,
                   convert: Callable[[_native.Batch], Any]) -> Iterator[Any]:
         pid = os.getpid()
         try:
@@ -166,7 +172,8 @@ class LeasedDataset(torch.utils.data.IterableDataset):
                 raise
             _log.warning("%s", lost)
 
-    def _natives(self, grant: _native.LeaseGrant, epoch: int) -> Iterator[_native.Batch]:
+    def _natives(self, grant: _native.LeaseGrant | HeadGrant,
+                 epoch: int) -> Iterator[_native.Batch]:
         """The rows of a grant; what is left by somebody with other batches may end with a
         short one."""
         first, end = grant.first, grant.first + grant.count
@@ -180,20 +187,23 @@ class LeasedDataset(torch.utils.data.IterableDataset):
                 yield stream.next()
                 first += size
 
-    def _open(self) -> _native.Leases:
+    def _open(self) -> _native.Leases | HeadLeases:
         options = stream_options(batch_size=1, epoch=self._epoch, **self._arguments)
         cursor = json.loads(_native.cursor_of(self._dataset._table, options))
         del cursor["position"]
+        about = {**self._lease,
+                 "epoch": json.dumps(cursor),  # all that the order depends on
+                 "rows": self._dataset.num_rows, "holder": self._holder or _who()}
+        if self._heads is not None:
+            return HeadLeases(self._heads, **about)
         lease = _native.LeaseOptions()
-        for name, value in self._lease.items():
+        lease.path = self._file
+        for name, value in about.items():
             setattr(lease, name, value)
-        lease.epoch = json.dumps(cursor)  # all that the order depends on
-        lease.rows = self._dataset.num_rows
-        lease.holder = self._holder or _who()
         return _native.Leases(lease)
 
 
-def _next_grant(leases: _native.Leases) -> _native.LeaseGrant | None:
+def _next_grant(leases: _native.Leases | HeadLeases) -> _native.LeaseGrant | HeadGrant | None:
     """Rows to work on; waits while others hold the rest. None: all are acknowledged."""
     while not (grant := leases.take()).count:
         if grant.finished:

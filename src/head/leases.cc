@@ -1,0 +1,170 @@
+#include "head/leases.h"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "base/hash.h"
+#include "cluster/json_fields.h"
+
+namespace forebay::head {
+
+using nlohmann::json;
+
+namespace {
+
+constexpr int kTries = 5;  // where another head writes at the same time
+
+std::string KeyOf(const std::string& epoch) {
+  return "leases/" + HashBytes(epoch).ToHex();
+}
+
+json LeaseJson(const plan::Lease& lease) {
+  return {{"fence", lease.fence},
+          {"first", lease.first},
+          {"count", lease.count},
+          {"expires_ms", lease.expires_ms},
+          {"holder", lease.holder}};
+}
+
+plan::Lease ReadLease(const json& object, Status* status) {
+  cluster::JsonFields fields(object, "a lease");
+  plan::Lease lease{.fence = fields.Number("fence"),
+                    .first = fields.Number("first"),
+                    .count = fields.Number("count"),
+                    .expires_ms = static_cast<int64_t>(fields.Number("expires_ms")),
+                    .holder = fields.Text("holder")};
+  if (!fields.status().ok()) *status = fields.status();
+  return lease;
+}
+
+}  // namespace
+
+struct Leases::Kept {
+  uint64_t version = meta::kAbsent;
+  uint64_t term = 0;  // of the head whose clock the times are of
+  uint64_t rows = 0;
+  plan::LeaseState state{};
+  // What each holder acknowledged last: asked again, since the answer was lost, it is
+  // told the same.
+  std::map<std::string, std::pair<uint64_t, uint64_t>> acknowledged{};
+};
+
+int64_t Leases::NowMs() const {
+  auto now = options_.clock->Now().time_since_epoch();
+  return std::chrono::duration_cast<milliseconds>(now).count();
+}
+
+Result<Leases::Kept> Leases::Read(const Epoch& epoch) const {
+  Kept kept{.term = options_.term, .rows = epoch.table.rows};
+  auto entry = options_.store->Get(KeyOf(epoch.name));
+  if (entry.status().code() == StatusCode::kNotFound) return kept;
+  if (!entry.ok()) return entry.status();
+  kept.version = entry->version;
+  auto fields = cluster::JsonFields::Parse(entry->value, "a table of leases");
+  kept.term = fields.Number("term");
+  kept.rows = fields.Number("rows");
+  kept.state.frontier = fields.Number("frontier");
+  kept.state.next_fence = fields.Number("next_fence");
+  Status status;
+  for (const json& lease : fields.Array("held")) {
+    kept.state.held.push_back(ReadLease(lease, &status));
+  }
+  for (const json& last : fields.Array("acknowledged")) {
+    cluster::JsonFields one(last, "an acknowledgement");
+    kept.acknowledged[one.Text("holder")] = {one.Number("fence"), one.Number("until")};
+    if (!one.status().ok()) status = one.status();
+  }
+  FB_RETURN_NOT_OK(fields.status());
+  FB_RETURN_NOT_OK(status);
+  return kept;
+}
+
+Status Leases::Write(const Epoch& epoch, const Kept& kept) const {
+  json held = json::array();
+  for (const plan::Lease& lease : kept.state.held) held.push_back(LeaseJson(lease));
+  json acknowledged = json::array();
+  for (const auto& [holder, last] : kept.acknowledged) {
+    acknowledged.push_back(
+        {{"holder", holder}, {"fence", last.first}, {"until", last.second}});
+  }
+  json value = {{"epoch", epoch.name},
+                {"rows", kept.rows},
+                {"term", options_.term},
+                {"frontier", kept.state.frontier},
+                {"next_fence", kept.state.next_fence},
+                {"held", std::move(held)},
+                {"acknowledged", std::move(acknowledged)}};
+  return options_.store
+      ->Put(KeyOf(epoch.name), value.dump(), {.if_version = kept.version})
+      .status();
+}
+
+Status Leases::Do(const Epoch& epoch, const Change& change) {
+  std::lock_guard lock(mutex_);
+  Status status;
+  for (int i = 0; i < kTries; ++i) {
+    FB_ASSIGN_OR_RETURN(Kept kept, Read(epoch));
+    if (kept.rows != epoch.table.rows) {
+      return Status::Invalid(
+          fmt::format("this epoch has {} rows in the head's leases, not {}", kept.rows,
+                      epoch.table.rows));
+    }
+    // Another head's clock says nothing here: its leases begin anew.
+    if (kept.term != options_.term) {
+      for (plan::Lease& lease : kept.state.held) {
+        lease.expires_ms = NowMs() + epoch.table.lease_ms;
+      }
+    }
+    FB_ASSIGN_OR_RETURN(auto table, plan::LeaseTable::Make(epoch.table, kept.state));
+    FB_RETURN_NOT_OK(change(table, kept));
+    kept.state = table.state();
+    status = Write(epoch, kept);
+    if (status.code() != StatusCode::kChanged) return status;
+  }
+  return Status::Unavailable("the table of leases is written by others all the time");
+}
+
+Result<json> Leases::Answer(const std::string& verb, std::string_view request) {
+  auto fields = cluster::JsonFields::Parse(request, "a request for leases");
+  Epoch epoch{.name = fields.Text("epoch"),
+              .table = {.rows = fields.Number("rows"),
+                        .lease_rows = fields.Number("lease_rows"),
+                        .lease_ms = static_cast<int64_t>(fields.Number("lease_ms"))},
+              .holder = fields.Text("holder")};
+  bool names_lease = verb == "acknowledge" || verb == "release";
+  uint64_t fence = names_lease ? fields.Number("fence") : 0;
+  uint64_t until = verb == "acknowledge" ? fields.Number("until") : 0;
+  FB_RETURN_NOT_OK(fields.status());
+  if (epoch.table.lease_rows == 0) return Status::Invalid("lease_rows is 0");
+  json answer = json::object();
+  FB_RETURN_NOT_OK(Do(epoch, [&](plan::LeaseTable& table, Kept& kept) -> Status {
+    int64_t now = NowMs();
+    auto& last = kept.acknowledged[epoch.holder];
+    if (verb == "acknowledge") {
+      if (last == std::pair{fence, until}) return Status::OK();
+      last = {fence, until};
+      return table.Acknowledge(fence, until, now);
+    }
+    if (verb == "release") return table.Release(fence, now);
+    if (verb == "take") {
+      plan::LeaseGrant grant = table.Take(epoch.holder, now);
+      answer = {{"finished", grant.finished}};
+      if (grant.lease) answer["lease"] = LeaseJson(*grant.lease);
+      if (!grant.lease) answer["wait_ms"] = std::max<int64_t>(0, grant.retry_ms - now);
+      return Status::OK();
+    }
+    if (verb != "progress") return Status::NotFound("leases have no " + verb);
+    uint64_t held = 0;
+    for (const plan::Lease& lease : table.state().held) held += lease.count;
+    answer = {{"rows", epoch.table.rows},
+              {"acknowledged", table.acknowledged_rows()},
+              {"held", held}};
+    return Status::OK();
+  }));
+  return answer;
+}
+
+}  // namespace forebay::head
