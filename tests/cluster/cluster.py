@@ -2,6 +2,7 @@
 
 import json
 import os
+import random
 import shutil
 import signal
 import socket
@@ -18,10 +19,22 @@ ROOT = Path(__file__).resolve().parents[2]
 BIN = Path(os.environ.get("FOREBAY_BIN_DIR", ROOT / "bin"))
 
 
+_given = set()
+
+
 def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    """One that nobody has and that was not given out here before, since it may not be taken yet.
+    Below those that the system gives to outgoing connections."""
+    while True:
+        port = random.randrange(20_000, 32_000)
+        with socket.socket() as probe:
+            try:
+                probe.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+        if port not in _given:
+            _given.add(port)
+            return port
 
 
 def wait_until(condition, otherwise, seconds=30):

@@ -3,7 +3,6 @@
 import json
 import os
 import signal
-import socket
 import subprocess
 import time
 import urllib.error
@@ -14,23 +13,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from cluster import BIN, free_port, wait_until
 
-ROOT = Path(__file__).resolve().parents[2]
-BIN = Path(os.environ.get("FOREBAY_BIN_DIR", ROOT / "bin"))
 TOOLS = Path(os.environ.get("FOREBAY_TOOLS") or Path.home() / ".cache/forebay-dev/tools")
-
-
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
-
-
-def wait_until(condition, otherwise, seconds=30):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, otherwise
-        time.sleep(0.01)
 
 
 def write_table(folder, files=3, rows=1_000):

@@ -182,6 +182,7 @@ def test_an_empty_table_has_empty_shares(tmp_path):
 def never_ready(metadata, named, seconds=5, **environment):
     with DataCache(metadata, **environment) as cache:
         wait_until(lambda: str(named) in cache.head.said(), "the log does not name the file")
+        wait_until(lambda: cache.workers[0].ready()[0] != 0, "the worker does not answer")
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             assert cache.head.ready() == (503, "not ready")
