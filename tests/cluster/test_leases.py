@@ -71,7 +71,7 @@ def test_ranks_on_two_nodes_share_an_epoch_through_a_restart_of_the_head(table, 
         assert len(counts[0]) > len(counts[1]) > 0  # the faster one took more
 
 
-def test_rows_of_a_killed_rank_are_given_again_and_a_zombie_is_refused(table):
+def test_rows_of_a_silent_rank_are_given_again_and_it_is_refused(table):
     with Cluster(1) as cluster:
         cluster.create("events", table)
         node = str(cluster.nodes[0].socket)
