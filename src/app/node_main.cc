@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "base/address.h"
 #include "base/log.h"
 #include "base/size.h"
 #include "cli/exit_code.h"
@@ -84,7 +85,7 @@ void RaiseFileLimit() {
 
 forebay::Result<std::unique_ptr<forebay::flight::Service>> StartFlight(
     const Arguments& arguments, forebay::node::Node* node) {
-  FB_ASSIGN_OR_RETURN(auto address, forebay::flight::ParseAddress(arguments.flight));
+  FB_ASSIGN_OR_RETURN(auto address, forebay::ParseAddress(arguments.flight));
   FB_ASSIGN_OR_RETURN(
       auto flight,
       forebay::flight::Service::Start({.host = address.host,

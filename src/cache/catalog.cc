@@ -22,7 +22,8 @@ struct Catalog::Slot {
   std::shared_ptr<const Version> version;
 };
 
-Catalog::Catalog(Options options) : options_(std::move(options)) {}
+Catalog::Catalog(Options options)
+    : options_(std::move(options)), allowed_(options_.allowed) {}
 
 Result<std::shared_ptr<const Version>> Catalog::Open(const std::string& uri,
                                                      const source::Options& options,
@@ -31,7 +32,7 @@ Result<std::shared_ptr<const Version>> Catalog::Open(const std::string& uri,
     FB_ASSIGN_OR_RETURN(auto named, FindNamed(uri, options, std::nullopt, deadline));
     return AdoptPlanned({uri, options, std::move(named)});
   }
-  FB_RETURN_NOT_OK(CheckAllowed(uri, options));
+  FB_RETURN_NOT_OK(allowed_.Check(uri, options));
   FB_ASSIGN_OR_RETURN(auto dataset, PinDataset(Request(uri, options, deadline)));
   auto slot = SlotFor(dataset->version(), options);
   std::lock_guard lock(slot->mutex);
@@ -87,7 +88,7 @@ Result<NamedDataset> Catalog::FindNamed(const std::string& uri,
 
 Result<std::shared_ptr<const Version>> Catalog::AdoptPlanned(Planned planned) {
   const NamedDataset& dataset = planned.dataset;
-  FB_RETURN_NOT_OK(CheckAllowed(dataset.uri, dataset.options));
+  FB_RETURN_NOT_OK(allowed_.Check(dataset.uri, dataset.options));
   auto bytes = std::make_shared<const std::string>(std::move(planned.dataset.manifest));
   FB_ASSIGN_OR_RETURN(auto manifest, model::Manifest::View(*bytes, bytes));
   FB_ASSIGN_OR_RETURN(auto source, SourceOf(Request(dataset.uri, dataset.options,
@@ -138,35 +139,9 @@ table::LayoutShelf Catalog::Shelf() {
   return {.find = find, .keep = keep};
 }
 
-// Options may name servers too: the catalog's own address, and where its tokens come
-// from.
-Status Catalog::CheckAllowed(const std::string& uri,
-                             const source::Options& options) const {
-  FB_RETURN_NOT_OK(CheckAllowed(uri));
-  for (const char* name : {"uri", "oauth2-server-uri"}) {
-    auto found = options.find(name);
-    if (found != options.end()) FB_RETURN_NOT_OK(CheckAllowed(found->second));
-  }
-  return Status::OK();
-}
-
-Status Catalog::CheckAllowed(const std::string& uri) const {
-  if (options_.allowed.empty()) return Status::OK();
-  FB_ASSIGN_OR_RETURN(Uri parsed, Uri::Parse(uri));
-  std::string place = parsed.ToString();
-  bool escapes = place.find("/../") != place.npos || place.ends_with("/..");
-  for (const std::string& prefix : options_.allowed) {
-    if (!escapes && place.starts_with(prefix)) return Status::OK();
-  }
-  return Status::Permission(fmt::format(
-      "this node may not read {}: it is not below any place that the node was started "
-      "with (--allow)",
-      RedactUri(uri)));
-}
-
 Result<std::shared_ptr<source::Source>> Catalog::SourceFor(
     const std::string& uri, const source::Options& options) {
-  FB_RETURN_NOT_OK(CheckAllowed(uri));
+  FB_RETURN_NOT_OK(allowed_.Check(uri));
   FB_ASSIGN_OR_RETURN(Uri parsed, Uri::Parse(uri));
   Encoder key;
   key.PutString(parsed.scheme);

@@ -16,6 +16,7 @@
 #include "base/thread_pool.h"
 #include "cache/named_datasets.h"
 #include "cache/version.h"
+#include "model/allowed_places.h"
 #include "table/dataset/dataset.h"
 
 namespace forebay::cache {
@@ -61,8 +62,6 @@ class Catalog {
   table::DatasetRequest Request(const std::string& uri, const source::Options& options,
                                 Deadline deadline);
   table::LayoutShelf Shelf();
-  Status CheckAllowed(const std::string& uri) const;
-  Status CheckAllowed(const std::string& uri, const source::Options& options) const;
   std::shared_ptr<Slot> SlotFor(const Hash128& version, const source::Options& options);
   Result<std::shared_ptr<const Version>> Load(const storage::Chunk& chunk,
                                               const std::string& uri,
@@ -79,6 +78,7 @@ class Catalog {
                                  std::optional<Hash128> version, Deadline deadline);
 
   Options options_;
+  model::AllowedPlaces allowed_;
   mutable std::mutex mutex_;
   std::map<std::string, std::shared_ptr<source::Source>> sources_;
   std::map<std::pair<Hash128, source::Options>, std::shared_ptr<Slot>> slots_;

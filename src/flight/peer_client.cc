@@ -9,11 +9,11 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "base/address.h"
 #include "base/arrow_status.h"
 #include "flight/bulk_client.h"
 #include "flight/chunk_stream.h"
 #include "flight/flight_status.h"
-#include "flight/service.h"
 
 namespace forebay::flight {
 namespace {

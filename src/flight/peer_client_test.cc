@@ -296,14 +296,5 @@ TEST(ServiceTest, TurnsAwayMoreStreamsThanItTakes) {
   EXPECT_EQ(unavailable, 2);
 }
 
-TEST(AddressTest, IsHostAndPort) {
-  EXPECT_EQ(ParseAddress("127.0.0.1:7072")->port, 7072);
-  EXPECT_EQ(ParseAddress(":7072")->host, "0.0.0.0");
-  EXPECT_EQ(ParseAddress("[::1]:0")->host, "::1");
-  for (const char* wrong : {"", "7072", "host", "host:", "host:x", "::1:80", "h:70000"}) {
-    EXPECT_EQ(ParseAddress(wrong).status().code(), StatusCode::kInvalid) << wrong;
-  }
-}
-
 }  // namespace
 }  // namespace forebay::flight

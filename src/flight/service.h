@@ -71,11 +71,4 @@ class Service {
   std::unique_ptr<Server> server_;
 };
 
-// "HOST:PORT", "[::1]:7072" or ":7072" (all addresses) → host and port.
-struct Address {
-  std::string host;
-  int port = 0;
-};
-Result<Address> ParseAddress(std::string_view text);
-
 }  // namespace forebay::flight

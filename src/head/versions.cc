@@ -62,7 +62,9 @@ class Turn {
 }  // namespace
 
 Versions::Versions(Options options)
-    : options_(std::move(options)), pool_(options_.read_threads) {}
+    : options_(std::move(options)),
+      allowed_(options_.allowed),
+      pool_(options_.read_threads) {}
 
 Result<std::unique_ptr<Versions>> Versions::Open(Options options) {
   FB_RETURN_NOT_OK(storage::MakeDirectories(options.folder));
@@ -73,33 +75,9 @@ std::string Versions::PathOf(const std::string& version) const {
   return options_.folder + "/" + version + ".manifest";
 }
 
-Status Versions::CheckAllowed(const std::string& uri) const {
-  if (options_.allowed.empty()) return Status::OK();
-  FB_ASSIGN_OR_RETURN(Uri parsed, Uri::Parse(uri));
-  std::string place = parsed.ToString();
-  bool escapes = place.find("/../") != place.npos || place.ends_with("/..");
-  for (const std::string& prefix : options_.allowed) {
-    if (!escapes && place.starts_with(prefix)) return Status::OK();
-  }
-  return Status::Permission(fmt::format(
-      "this head may not read {}: it is not below any place that the head was started "
-      "with (--allow)",
-      RedactUri(uri)));
-}
-
-// Options may name servers too.
-Status Versions::CheckAllowed(const Dataset& dataset) const {
-  FB_RETURN_NOT_OK(CheckAllowed(dataset.source));
-  for (const char* name : {"uri", "oauth2-server-uri"}) {
-    auto found = dataset.options.find(name);
-    if (found != dataset.options.end()) FB_RETURN_NOT_OK(CheckAllowed(found->second));
-  }
-  return Status::OK();
-}
-
 Result<std::shared_ptr<source::Source>> Versions::SourceFor(
     const std::string& uri, const source::Options& options) {
-  FB_RETURN_NOT_OK(CheckAllowed(uri));
+  FB_RETURN_NOT_OK(allowed_.Check(uri));
   FB_ASSIGN_OR_RETURN(Uri parsed, Uri::Parse(uri));
   std::lock_guard lock(mutex_);
   auto& source = sources_[{parsed.scheme + "://" + parsed.authority, options}];
@@ -111,7 +89,7 @@ Result<std::shared_ptr<source::Source>> Versions::SourceFor(
 
 Result<std::shared_ptr<const model::Manifest>> Versions::Pin(const Dataset& dataset,
                                                              Deadline deadline) {
-  FB_RETURN_NOT_OK(CheckAllowed(dataset));
+  FB_RETURN_NOT_OK(allowed_.Check(dataset.source, dataset.options));
   {
     std::lock_guard lock(mutex_);
     if (pins_ >= options_.pins_max) {

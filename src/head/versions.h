@@ -13,6 +13,7 @@
 #include "base/status.h"
 #include "base/thread_pool.h"
 #include "head/dataset.h"
+#include "model/allowed_places.h"
 #include "model/manifest.h"
 #include "source/source.h"
 
@@ -46,12 +47,11 @@ class Versions {
  private:
   explicit Versions(Options options);
   std::string PathOf(const std::string& version) const;
-  Status CheckAllowed(const std::string& uri) const;
-  Status CheckAllowed(const Dataset& dataset) const;
   Result<std::shared_ptr<source::Source>> SourceFor(const std::string& uri,
                                                     const source::Options& options);
 
   Options options_;
+  model::AllowedPlaces allowed_;
   ThreadPool pool_;
   std::mutex mutex_;
   std::map<std::string, std::shared_ptr<const model::Manifest>> open_;

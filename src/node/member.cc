@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "base/address.h"
 #include "base/log.h"
 #include "base/size.h"
 
@@ -13,19 +14,6 @@ namespace forebay::node {
 namespace {
 
 constexpr milliseconds kHeadTime{10'000};
-
-std::string HostName() {
-  char name[256] = "";
-  return ::gethostname(name, sizeof(name) - 1) == 0 ? name : "localhost";
-}
-
-// What others can reach: a place that means "all addresses" is none.
-std::string Advertised(const Member::Options& options, const flight::Address& address,
-                       int port) {
-  if (!options.advertise.empty()) return options.advertise;
-  bool all = address.host.empty() || address.host == "0.0.0.0" || address.host == "::";
-  return fmt::format("{}:{}", all ? HostName() : address.host, port);
-}
 
 // Of the letters that ids may have.
 std::string IdOf(std::string address) {
@@ -72,7 +60,7 @@ Member::~Member() {
 }
 
 Status Member::Join(const Options& options, HeadDatasets* datasets) {
-  FB_ASSIGN_OR_RETURN(auto address, flight::ParseAddress(options.flight));
+  FB_ASSIGN_OR_RETURN(Address address, ParseAddress(options.flight));
   FB_ASSIGN_OR_RETURN(flight_, flight::Service::Start(
                                    {.host = address.host,
                                     .port = address.port,
@@ -81,7 +69,8 @@ Status Member::Join(const Options& options, HeadDatasets* datasets) {
                                     .chunks = &chunks_,
                                     .status = [this] { return node_->StatusJson(); }}));
   cluster::Registration self;
-  self.flight = Advertised(options, address, flight_->port());
+  address.port = flight_->port();
+  self.flight = ReachableAddress(options.advertise, address);
   self.id = options.id.empty() ? IdOf(self.flight) : options.id;
   self.instance = fmt::format("{}-{}", ::getpid(), Clock::Real().WallNanos());
   self.host = HostName();

@@ -1,7 +1,7 @@
 #include "node/metrics.h"
 
+#include "base/address.h"
 #include "base/metrics_text.h"
-#include "flight/service.h"
 
 namespace forebay::node {
 namespace {
@@ -67,7 +67,7 @@ std::string NodeMetrics(Node& node, Cluster* cluster) {
 
 Result<std::unique_ptr<http::Server>> ServeMetrics(const std::string& listen, Node* node,
                                                    Cluster* cluster) {
-  FB_ASSIGN_OR_RETURN(auto address, flight::ParseAddress(listen));
+  FB_ASSIGN_OR_RETURN(Address address, ParseAddress(listen));
   auto answer = [node, cluster](const http::Received& request) -> http::Reply {
     if (request.path == "/healthz") return {.body = "ok\n", .content_type = "text/plain"};
     if (request.path == "/metrics") {

@@ -1,10 +1,11 @@
+#include "base/address.h"
+
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <charconv>
 
-#include "flight/service.h"
-
-namespace forebay::flight {
+namespace forebay {
 
 Result<Address> ParseAddress(std::string_view text) {
   Address address;
@@ -29,4 +30,15 @@ Result<Address> ParseAddress(std::string_view text) {
       fmt::format("\"{}\" is no address: give HOST:PORT, as 127.0.0.1:7072", text));
 }
 
-}  // namespace forebay::flight
+std::string HostName() {
+  char name[256] = "";
+  return ::gethostname(name, sizeof(name) - 1) == 0 ? name : "localhost";
+}
+
+std::string ReachableAddress(const std::string& given, const Address& address) {
+  if (!given.empty()) return given;
+  bool all = address.host == "0.0.0.0" || address.host == "::";
+  return fmt::format("{}:{}", all ? HostName() : address.host, address.port);
+}
+
+}  // namespace forebay

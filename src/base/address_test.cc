@@ -1,0 +1,24 @@
+#include "base/address.h"
+
+#include <gtest/gtest.h>
+
+namespace forebay {
+namespace {
+
+TEST(Address, IsHostAndPort) {
+  EXPECT_EQ(ParseAddress("127.0.0.1:7072")->port, 7072);
+  EXPECT_EQ(ParseAddress(":7072")->host, "0.0.0.0");
+  EXPECT_EQ(ParseAddress("[::1]:0")->host, "::1");
+  for (const char* wrong : {"", "7072", "host", "host:", "host:x", "::1:80", "h:70000"}) {
+    EXPECT_EQ(ParseAddress(wrong).status().code(), StatusCode::kInvalid) << wrong;
+  }
+}
+
+TEST(Address, IsReachedWhereItIsGivenOrListensOrByTheMachinesName) {
+  EXPECT_EQ(ReachableAddress("pod-1:7072", {"0.0.0.0", 7072}), "pod-1:7072");
+  EXPECT_EQ(ReachableAddress("", {"10.0.0.7", 7072}), "10.0.0.7:7072");
+  EXPECT_EQ(ReachableAddress("", {"0.0.0.0", 7072}), HostName() + ":7072");
+}
+
+}  // namespace
+}  // namespace forebay
