@@ -55,8 +55,8 @@ class _Filling:
 
     def __call__(self, state: _native.WarmupState) -> None:
         self.chunks_done = max(self.chunks_done, state.chunks_done)
-        if state.chunks_done:
-            self._most_bytes = state.bytes_stored * state.chunk_count // state.chunks_done
+        if state.rows_done:  # by rows: chunks are of very different sizes
+            self._most_bytes = state.bytes_stored * state.row_count // state.rows_done
         if (state.chunks_done < _DONE_SHARE * state.chunk_count
                 and state.bytes_stored > _FULL_SHARE * self._quota):
             self.require_room()
