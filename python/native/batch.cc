@@ -92,6 +92,7 @@ std::map<std::string, double> Times(const Batch& batch) {
   };
   const reader::StepTimes& times = batch.inner().times;
   return {{"store", seconds(times.chunks.store)},
+          {"peer", seconds(times.chunks.peer)},
           {"source", seconds(times.chunks.source)},
           {"decode", seconds(times.chunks.decode)},
           {"gather", seconds(times.gather)}};
@@ -149,7 +150,7 @@ void BindBatch(nb::module_& m) {
           "step", [](const Batch& b) { return b.inner().step; },
           "The step of this rank, over all its workers.")
       .def_prop_ro("times", &Times,
-                   "Seconds that making it took: store, source, decode, gather.")
+                   "Seconds that making it took: store, peer, source, decode, gather.")
       .def_prop_ro(
           "first_position", [](const Batch& b) { return b.inner().first_position; },
           "Of the first row, in the epoch's order.")

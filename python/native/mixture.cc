@@ -8,7 +8,6 @@
 #include <nanobind/stl/vector.h>
 
 #include "native/blocking.h"
-#include "native/claim.h"
 #include "reader/request/mask.h"
 
 namespace nb = nanobind;
@@ -112,20 +111,26 @@ std::string Mixture::CursorAt(uint64_t slot) const {
 std::shared_ptr<MixtureStream> Mixture::StreamOf(const StreamOptions& options) const {
   bool padded = options.remainder == "pad";
   if (padded) Check(reader::CheckMaskName(tables_.front()->manifest()->schema()));
-  reader::MixtureStreamOptions mixed{.tables = mixed_,
-                                     .shards = Unwrap(ShardOptionsOf(options)),
-                                     .start_step = options.start_step};
   auto pool = options.pool != nullptr ? options.pool : tables_.front()->pool();
-  auto stream = Blocking(this, [&] {
-    return reader::MixtureStream::Make(mixture_, pool, std::move(mixed));
-  });
-  return std::make_shared<MixtureStream>(std::move(stream), std::move(pool), padded);
+  reader::BatchShare share{.shards = Unwrap(ShardOptionsOf(options)),
+                           .start_step = options.start_step};
+  share.shards.rows =
+      mixture_.slot_count().value_or(reader::MixtureStream::kEndlessSlots);
+  auto make =
+      [&](const reader::BatchShare& part) -> Result<std::unique_ptr<reader::Batches>> {
+    FB_ASSIGN_OR_RETURN(
+        auto stream,
+        reader::MixtureStream::Make(
+            mixture_, pool,
+            {.tables = mixed_, .shards = part.shards, .start_step = part.start_step}));
+    return stream;
+  };
+  auto flow = Blocking(this, [&] { return BatchFlow::Make(make, share, options); });
+  return std::make_shared<MixtureStream>(std::move(flow), std::move(pool), padded);
 }
 
 Result<std::optional<reader::Batch>> MixtureStream::NextColumns() {
-  Claim claim(busy_in_);
-  FB_RETURN_NOT_OK(claim.status());
-  FB_ASSIGN_OR_RETURN(auto batch, stream_->Next());
+  FB_ASSIGN_OR_RETURN(auto batch, flow_->Next());
   if (batch && padded_) FB_RETURN_NOT_OK(reader::AddMask(*pool_, &*batch));
   return batch;
 }
@@ -135,27 +140,6 @@ std::optional<Batch> MixtureStream::Next() {
   if (!batch) return std::nullopt;
   return Batch(*std::move(batch));
 }
-
-namespace {
-
-void BindMixtureStream(nb::module_& m) {
-  nb::class_<MixtureStream>(m, "MixtureStream")
-      .def("next", &MixtureStream::Next)
-      .def("cancel", [](const MixtureStream&) {})
-      .def_prop_ro("step_count",
-                   [](const MixtureStream& s) { return s.shards().worker_step_count(); })
-      .def_prop_ro("dropped_rows",
-                   [](const MixtureStream& s) { return s.shards().dropped_rows(); })
-      .def_prop_ro("rank_step_count",
-                   [](const MixtureStream& s) { return s.shards().step_count(); })
-      .def("position_after",
-           [](const MixtureStream& s, uint64_t steps) {
-             return s.shards().PositionAfter(steps);
-           })
-      .def_prop_ro("waited", [](const MixtureStream&) { return 0.0; });
-}
-
-}  // namespace
 
 void BindMixture(nb::module_& m) {
   nb::class_<MixtureOptions>(m, "MixtureOptions")
@@ -169,7 +153,8 @@ void BindMixture(nb::module_& m) {
       .def_rw("epoch", &MixtureOptions::epoch)
       .def_rw("weights", &MixtureOptions::weights)
       .def_rw("saved", &MixtureOptions::saved);
-  BindMixtureStream(m);
+  nb::class_<MixtureStream> stream(m, "MixtureStream");
+  BindFlow(stream);
   nb::class_<Mixture>(m, "Mixture")
       .def_prop_ro("slot_count", &Mixture::slot_count)
       .def("slots_at", &Mixture::SlotsAt, nb::arg("first"), nb::arg("count"))

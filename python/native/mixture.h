@@ -3,7 +3,6 @@
 
 #include <nanobind/nanobind.h>
 
-#include <atomic>
 #include <memory>
 #include <optional>
 #include <string>
@@ -34,20 +33,19 @@ struct MixtureOptions {
 // One thread at a time; a second one gets an error, not a wait.
 class MixtureStream {
  public:
-  MixtureStream(std::unique_ptr<reader::MixtureStream> stream,
-                std::shared_ptr<reader::BufferPool> pool, bool padded)
-      : stream_(std::move(stream)), pool_(std::move(pool)), padded_(padded) {}
+  MixtureStream(std::unique_ptr<BatchFlow> flow, std::shared_ptr<reader::BufferPool> pool,
+                bool padded)
+      : flow_(std::move(flow)), pool_(std::move(pool)), padded_(padded) {}
 
   std::optional<Batch> Next();
-  const plan::Shards& shards() const { return stream_->shards(); }
+  BatchFlow& flow() { return *flow_; }
 
  private:
   Result<std::optional<reader::Batch>> NextColumns();
 
-  std::unique_ptr<reader::MixtureStream> stream_;
+  std::unique_ptr<BatchFlow> flow_;
   std::shared_ptr<reader::BufferPool> pool_;
   bool padded_;
-  std::atomic<pid_t> busy_in_{0};
 };
 
 // Read-only.

@@ -6,7 +6,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "native/blocking.h"
-#include "native/claim.h"
+#include "reader/batch_stream.h"
 #include "reader/request/mask.h"
 
 namespace nb = nanobind;
@@ -18,10 +18,8 @@ Result<reader::BatchOptions> ReaderOptions(const StreamOptions& options,
                                            const Selection& selection) {
   reader::BatchOptions out;
   out.columns = selection.columns;
-  out.start_step = options.start_step;
   out.writable = options.writable;
   FB_ASSIGN_OR_RETURN(out.order, OrderOptions(options));
-  FB_ASSIGN_OR_RETURN(out.shards, ShardOptionsOf(options));
   return out;
 }
 
@@ -55,31 +53,19 @@ Stream::Stream(const Table& table, const StreamOptions& options, Selection selec
       selection_(std::move(selection)),
       padded_(options.remainder == "pad") {}
 
-// Threads that prefetch may wait for a dataset's lock, and who has that may want the GIL.
-Stream::~Stream() {
-  if (prefetch_ == nullptr || PyGILState_Check() == 0) return;
-  nb::gil_scoped_release released;
-  prefetch_.reset();
-}
-
 std::shared_ptr<Stream> Stream::Make(const Table& table, const StreamOptions& options) {
   Selection selection = table.Select(options.columns);
-  auto reader_options = Unwrap(ReaderOptions(options, selection));
+  auto batch = Unwrap(ReaderOptions(options, selection));
   if (options.remainder == "pad")
     Check(reader::CheckMaskName(table.manifest()->schema()));
   auto stream = std::shared_ptr<Stream>(new Stream(table, options, std::move(selection)));
-  if (options.threads == 0) {
-    stream->stream_ = Blocking(stream->remote_.get(), [&] {
-      return reader::BatchStream::Make(stream->remote_, stream->pool_, reader_options);
-    });
-    return stream;
-  }
-  reader::PrefetchOptions prefetch{.batch = std::move(reader_options),
-                                   .threads = options.threads,
-                                   .ahead = options.ahead};
-  stream->prefetch_ = Blocking(stream->remote_.get(), [&] {
-    return reader::Prefetch::Make(stream->remote_, stream->pool_, prefetch);
-  });
+  reader::BatchShare share{.shards = Unwrap(ShardOptionsOf(options)),
+                           .start_step = options.start_step};
+  share.shards.rows =
+      options.end_position > 0 ? options.end_position : table.manifest()->row_count();
+  auto make = reader::BatchStream::Maker(stream->remote_, stream->pool_, batch);
+  stream->flow_ = Blocking(stream->remote_.get(),
+                           [&] { return BatchFlow::Make(make, share, options); });
   return stream;
 }
 
@@ -90,20 +76,11 @@ ArrowFields Stream::fields() const {
 }
 
 Result<std::optional<reader::Batch>> Stream::NextColumns() {
-  Claim claim(busy_in_);
-  FB_RETURN_NOT_OK(claim.status());
-  auto stop = [this] { return cancelled_ || Interrupted(); };
-  FB_ASSIGN_OR_RETURN(auto batch,
-                      prefetch_ != nullptr ? prefetch_->Next(stop) : stream_->Next());
+  FB_ASSIGN_OR_RETURN(auto batch, flow_->Next());
   if (!batch) return batch;
   batch->columns = selection_.Arrange(std::move(batch->columns));
   if (padded_) FB_RETURN_NOT_OK(reader::AddMask(*pool_, &*batch));
   return batch;
-}
-
-double Stream::waited() const {
-  if (prefetch_ == nullptr) return 0;
-  return std::chrono::duration<double>(prefetch_->waited()).count();
 }
 
 std::optional<Batch> Stream::Next() {
@@ -141,21 +118,15 @@ void BindStream(nb::module_& m) {
       .def_rw("worker", &StreamOptions::worker)
       .def_rw("start_step", &StreamOptions::start_step)
       .def_rw("start_position", &StreamOptions::start_position)
+      .def_rw("end_position", &StreamOptions::end_position)
       .def_rw("window_ranges", &StreamOptions::window_ranges)
       .def_rw("writable", &StreamOptions::writable)
       .def_rw("threads", &StreamOptions::threads)
       .def_rw("ahead", &StreamOptions::ahead)
       .def_rw("pool", &StreamOptions::pool, nb::arg().none());
-  nb::class_<Stream>(m, "Stream")
-      .def("next", &Stream::Next)
-      .def("cancel", &Stream::Cancel)
-      .def_prop_ro("ready", &Stream::ready)
-      .def_prop_ro("step_count", &Stream::step_count)
-      .def_prop_ro("dropped_rows", &Stream::dropped_rows)
-      .def_prop_ro("rank_step_count", &Stream::rank_step_count)
-      .def("position_after", &Stream::PositionAfter)
-      .def_prop_ro("waited", &Stream::waited)
-      .def("arrow_stream", &ArrowStream);
+  nb::class_<Stream> stream(m, "Stream");
+  BindFlow(stream);
+  stream.def("arrow_stream", &ArrowStream);
 }
 
 }  // namespace forebay::python

@@ -214,8 +214,8 @@ Result<std::unique_ptr<FlightBatches>> PlannedFlight::Batches(
     FB_ASSIGN_OR_RETURN(
         prefetch,
         reader::Prefetch::Make(
-            table_, pool,
-            {.batch = options_,
+            reader::BatchStream::Maker(table_, pool, options_),
+            {.share = {.shards = options_.shards, .start_step = options_.start_step},
              .threads = 1,
              .ahead = static_cast<uint32_t>(std::clamp<uint64_t>(ahead, 1, 64))}));
   }

@@ -57,6 +57,10 @@ uint32_t Micros(std::chrono::nanoseconds time) {
       std::clamp<int64_t>(time.count() / 1000, 0, std::numeric_limits<uint32_t>::max()));
 }
 
+wire::FillTimes Micros(const cache::FillTimes& times) {
+  return {Micros(times.peer), Micros(times.source), Micros(times.decode)};
+}
+
 }  // namespace
 
 Session::Session(uint64_t id, wire::Channel channel, Host* host)
@@ -227,8 +231,7 @@ Status Session::HandOver(uint32_t view_id, const std::vector<Handover>& chunks) 
   {
     std::lock_guard lock(mutex_);
     for (const auto& [ref, brought] : chunks) {
-      message.chunks.push_back({ref, brought.chunk.size, Micros(brought.times.source),
-                                Micros(brought.times.decode)});
+      message.chunks.push_back({ref, brought.chunk.size, Micros(brought.times)});
       fds.push_back(brought.chunk.fd->get());
       handed_[brought.chunk.key].push_back({view_id, ref});
     }

@@ -97,7 +97,12 @@ Result<std::unique_ptr<BatchStream>> BatchStream::Make(
     BatchOptions options) {
   uint64_t rows = remote->manifest()->row_count();
   options.order.rows = rows;
-  options.shards.rows = rows;
+  if (options.shards.rows == 0) options.shards.rows = rows;
+  if (options.shards.rows > rows) {
+    return Status::Invalid(
+        fmt::format("rows up to position {} were asked for, and there are {}",
+                    options.shards.rows, rows));
+  }
   if (options.order.mode == plan::OrderMode::kWindow) {
     options.order.layout = plan::RangeLayout::Of(*remote->manifest());
   }
@@ -111,6 +116,19 @@ Result<std::unique_ptr<BatchStream>> BatchStream::Make(
       stream->table_.manifest(), stream->options_.columns,
       stream->shards_.global_batch_size() / stream->shards_.options().world_size);
   return stream;
+}
+
+BatchMaker BatchStream::Maker(std::shared_ptr<RemoteTable> remote,
+                              std::shared_ptr<BufferPool> pool, BatchOptions options) {
+  return
+      [remote = std::move(remote), pool = std::move(pool), options = std::move(options)](
+          const BatchShare& share) -> Result<std::unique_ptr<Batches>> {
+        BatchOptions of_share = options;
+        of_share.shards = share.shards;
+        of_share.start_step = share.start_step;
+        FB_ASSIGN_OR_RETURN(auto stream, Make(remote, pool, std::move(of_share)));
+        return stream;
+      };
 }
 
 bool BatchStream::sequential() const {
@@ -128,9 +146,8 @@ Result<std::optional<Batch>> BatchStream::Next() {
   auto start = std::chrono::steady_clock::now();
   FB_ASSIGN_OR_RETURN(batch.columns, sequential() ? FromRuns(slice) : FromBlock());
   batch.times.chunks = table_.TakeTimes();
-  batch.times.gather = std::chrono::steady_clock::now() - start -
-                       batch.times.chunks.store - batch.times.chunks.source -
-                       batch.times.chunks.decode;
+  batch.times.gather =
+      std::chrono::steady_clock::now() - start - batch.times.chunks.total();
   batch.row_count = slice.count + slice.filler;
   batch.filler_count = slice.filler;
   batch.step = step;

@@ -9,48 +9,34 @@
 
 #include "plan/order.h"
 #include "plan/sharding.h"
+#include "reader/batches.h"
 #include "reader/chunk_table.h"
-#include "reader/column.h"
 #include "reader/gather.h"
 #include "reader/row_address.h"
 
 namespace forebay::reader {
 
-// Where the time of a step went. Steps are made several at a time: the first of them
-// has it all.
-struct StepTimes {
-  RemoteTable::Times chunks;
-  std::chrono::nanoseconds gather{0};
-};
-
-struct Batch {
-  std::vector<Column> columns;  // in the order of the projection
-  uint64_t row_count = 0;       // filler included
-  uint64_t filler_count = 0;    // masked rows at the end (`pad`)
-  uint64_t step = 0;            // of the rank, all workers counted
-  uint64_t first_position = 0;  // in the order
-  StepTimes times;
-  std::shared_ptr<const model::Manifest> manifest;  // owns the columns' fields
-};
-
 struct BatchOptions {
   model::Projection columns;
   plan::Order::Options order;
-  plan::ShardOptions shards;
-  uint64_t start_step = 0;  // steps of this worker to leave out
+  plan::ShardOptions shards;  // of all rows, where it says 0 of them
+  uint64_t start_step = 0;    // steps of this worker to leave out
   // Slices of chunks come from private, writable mappings instead of shared ones: for
   // consumers that cannot be told that memory is read-only.
   bool writable = false;
 };
 
-class BatchStream {
+class BatchStream : public Batches {
  public:
   static Result<std::unique_ptr<BatchStream>> Make(std::shared_ptr<RemoteTable> remote,
                                                    std::shared_ptr<BufferPool> pool,
                                                    BatchOptions options);
 
-  // nullopt after the last. After an error the same batch can be asked for again.
-  Result<std::optional<Batch>> Next();
+  // Makes streams of a table that have these options, but for their share.
+  static BatchMaker Maker(std::shared_ptr<RemoteTable> remote,
+                          std::shared_ptr<BufferPool> pool, BatchOptions options);
+
+  Result<std::optional<Batch>> Next() override;
   // Of this worker.
   uint64_t step_count() const { return shards_.worker_step_count(); }
   const plan::Shards& shards() const { return shards_; }

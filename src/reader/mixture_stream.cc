@@ -260,12 +260,9 @@ StepTimes MixtureStream::TakeTimes(std::chrono::steady_clock::time_point start) 
   StepTimes times;
   times.gather = std::chrono::steady_clock::now() - start;
   for (const auto& source : sources_) {
-    RemoteTable::Times of = source->table().TakeTimes();
-    times.chunks.store += of.store;
-    times.chunks.source += of.source;
-    times.chunks.decode += of.decode;
+    times.chunks += source->table().TakeTimes();
   }
-  times.gather -= times.chunks.store + times.chunks.source + times.chunks.decode;
+  times.gather -= times.chunks.total();
   return times;
 }
 

@@ -8,8 +8,12 @@
 #include <vector>
 
 #include "plan/mixture.h"
+#include "plan/order.h"
 #include "plan/sharding.h"
-#include "reader/batch_stream.h"
+#include "reader/batches.h"
+#include "reader/chunk_table.h"
+#include "reader/gather.h"
+#include "reader/row_address.h"
 
 namespace forebay::reader {
 
@@ -28,7 +32,7 @@ struct MixtureStreamOptions {
   uint64_t start_step = 0;      // steps of this worker to leave out
 };
 
-class MixtureStream {
+class MixtureStream : public Batches {
  public:
   // Slots that a mixture without an end is taken to have.
   static constexpr uint64_t kEndlessSlots = uint64_t{1} << 60;
@@ -37,10 +41,9 @@ class MixtureStream {
   static Result<std::unique_ptr<MixtureStream>> Make(plan::Mixture mixture,
                                                      std::shared_ptr<BufferPool> pool,
                                                      MixtureStreamOptions options);
-  ~MixtureStream();
+  ~MixtureStream() override;
 
-  // nullopt after the last. After an error the same batch can be asked for again.
-  Result<std::optional<Batch>> Next();
+  Result<std::optional<Batch>> Next() override;
   const plan::Shards& shards() const { return shards_; }
 
  private:

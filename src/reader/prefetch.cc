@@ -21,8 +21,8 @@ using Ready = Result<std::optional<Batch>>;
 
 class Prefetch::Lane {
  public:
-  Lane(std::unique_ptr<BatchStream> stream, size_t ahead)
-      : stream_(std::move(stream)), ahead_(ahead), thread_([this] { Run(); }) {}
+  Lane(std::unique_ptr<Batches> batches, size_t ahead)
+      : made_by_(std::move(batches)), ahead_(ahead), thread_([this] { Run(); }) {}
 
   ~Lane() {
     {
@@ -59,7 +59,7 @@ class Prefetch::Lane {
         wake_.wait(lock, [this] { return stopping_ || batches_.size() < ahead_; });
         if (stopping_) return;
       }
-      Ready batch = stream_->Next();
+      Ready batch = made_by_->Next();
       bool ended = batch.ok() && !batch->has_value();
       bool failed = !batch.ok();
       std::unique_lock lock(mutex_);
@@ -71,7 +71,7 @@ class Prefetch::Lane {
     }
   }
 
-  std::unique_ptr<BatchStream> stream_;
+  std::unique_ptr<Batches> made_by_;
   const size_t ahead_;
   std::mutex mutex_;
   std::condition_variable ready_;
@@ -90,13 +90,10 @@ Prefetch::~Prefetch() {
   for (auto& lane : lanes_) static_cast<void>(lane.release());
 }
 
-Result<std::unique_ptr<Prefetch>> Prefetch::Make(
-    const std::shared_ptr<RemoteTable>& remote, const std::shared_ptr<BufferPool>& pool,
-    const PrefetchOptions& options) {
-  plan::ShardOptions shard_options = options.batch.shards;
-  shard_options.rows = remote->manifest()->row_count();
-  FB_ASSIGN_OR_RETURN(plan::Shards shards, plan::Shards::Make(shard_options));
-  uint64_t start = options.batch.start_step;
+Result<std::unique_ptr<Prefetch>> Prefetch::Make(const BatchMaker& make,
+                                                 const PrefetchOptions& options) {
+  FB_ASSIGN_OR_RETURN(plan::Shards shards, plan::Shards::Make(options.share.shards));
+  uint64_t start = options.share.start_step;
   uint64_t left =
       shards.worker_step_count() - std::min(start, shards.worker_step_count());
   auto threads = static_cast<uint32_t>(
@@ -105,13 +102,13 @@ Result<std::unique_ptr<Prefetch>> Prefetch::Make(
   size_t ahead = std::max<size_t>((options.ahead + threads - 1) / threads, 1);
   for (uint32_t i = 0; i < threads; ++i) {
     // The lane's steps are the worker's start + i, start + i + threads, …
-    BatchOptions batch = options.batch;
+    BatchShare share = options.share;
     uint64_t worker_step = start + i;
-    batch.shards.worker += (worker_step % threads) * batch.shards.worker_count;
-    batch.shards.worker_count *= threads;
-    batch.start_step = worker_step / threads;
-    FB_ASSIGN_OR_RETURN(auto stream, BatchStream::Make(remote, pool, std::move(batch)));
-    prefetch->lanes_.push_back(std::make_unique<Lane>(std::move(stream), ahead));
+    share.shards.worker += (worker_step % threads) * share.shards.worker_count;
+    share.shards.worker_count *= threads;
+    share.start_step = worker_step / threads;
+    FB_ASSIGN_OR_RETURN(auto batches, make(share));
+    prefetch->lanes_.push_back(std::make_unique<Lane>(std::move(batches), ahead));
   }
   return prefetch;
 }

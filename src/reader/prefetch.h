@@ -1,5 +1,4 @@
-// Batches made ready ahead of whoever asks for them, by threads of this process. The
-// batches, and their order, are those of a BatchStream.
+// Batches made ready ahead of whoever asks for them, by threads of this process.
 #pragma once
 
 #include <sys/types.h>
@@ -10,21 +9,21 @@
 #include <optional>
 #include <vector>
 
-#include "reader/batch_stream.h"
+#include "reader/batches.h"
 
 namespace forebay::reader {
 
 struct PrefetchOptions {
-  BatchOptions batch{};
+  BatchShare share{};
   uint32_t threads = 1;
   uint32_t ahead = 4;  // batches that are ready or in the making
 };
 
 class Prefetch {
  public:
-  static Result<std::unique_ptr<Prefetch>> Make(
-      const std::shared_ptr<RemoteTable>& remote, const std::shared_ptr<BufferPool>& pool,
-      const PrefetchOptions& options);
+  // Every thread makes its batches by `make`, which is called here.
+  static Result<std::unique_ptr<Prefetch>> Make(const BatchMaker& make,
+                                                const PrefetchOptions& options);
   // Ends the threads; what they wait for is given up.
   ~Prefetch();
   Prefetch(const Prefetch&) = delete;

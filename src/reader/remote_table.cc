@@ -186,7 +186,7 @@ Result<std::vector<RemoteTable::ChunkPtr>> RemoteTable::Acquire(
     }
   }
   Deadline deadline = Deadline::After(options_.timeout);
-  view.source_us = view.decode_us = 0;
+  view.slowest = {};
   for (size_t first = 0; first < missing.size(); first += wire::kRequestRefsMax) {
     size_t count = std::min(wire::kRequestRefsMax, missing.size() - first);
     std::vector<std::shared_ptr<MappedChunk>> chunks;
@@ -194,25 +194,39 @@ Result<std::vector<RemoteTable::ChunkPtr>> RemoteTable::Acquire(
         Fetch(view, std::span(missing).subspan(first, count), mode, deadline, &chunks));
     for (size_t i = 0; i < count; ++i) out[places[first + i]] = chunks[i];
   }
-  if (times != nullptr) AddTimes(view, std::chrono::steady_clock::now() - start, times);
+  if (times != nullptr) {
+    *times += TimesOf(view.slowest, std::chrono::steady_clock::now() - start);
+  }
   return out;
 }
 
 // A wait is a fill's as long as the fill took, and in the same parts.
-void RemoteTable::AddTimes(const View& view, std::chrono::nanoseconds waited,
-                           Times* times) {
-  std::chrono::nanoseconds source = std::chrono::microseconds(view.source_us);
-  std::chrono::nanoseconds decode = std::chrono::microseconds(view.decode_us);
-  if (source + decode > waited) {
-    double share = static_cast<double>(waited.count()) /
-                   static_cast<double>((source + decode).count());
-    source = std::chrono::nanoseconds(
-        static_cast<int64_t>(share * static_cast<double>(source.count())));
-    decode = waited - source;
+RemoteTable::Times RemoteTable::TimesOf(const wire::FillTimes& fill,
+                                        std::chrono::nanoseconds waited) {
+  using std::chrono::microseconds;
+  Times times{.store = {},
+              .peer = microseconds(fill.peer_us),
+              .source = microseconds(fill.source_us),
+              .decode = microseconds(fill.decode_us)};
+  auto took = times.total();
+  if (took > waited) {
+    double share =
+        static_cast<double>(waited.count()) / static_cast<double>(took.count());
+    for (auto* part : {&times.peer, &times.source, &times.decode}) {
+      *part = std::chrono::nanoseconds(
+          static_cast<int64_t>(share * static_cast<double>(part->count())));
+    }
   }
-  times->source += source;
-  times->decode += decode;
-  times->store += waited - source - decode;
+  times.store = waited - times.total();
+  return times;
+}
+
+RemoteTable::Times& RemoteTable::Times::operator+=(const Times& other) {
+  store += other.store;
+  peer += other.peer;
+  source += other.source;
+  decode += other.decode;
+  return *this;
 }
 
 Status RemoteTable::Fetch(View& view, std::span<const model::ChunkRef> refs,
@@ -238,8 +252,10 @@ Status RemoteTable::Fetch(View& view, std::span<const model::ChunkRef> refs,
       }
       tight_ = chunks->tight;
       for (size_t i = 0; i < chunks->chunks.size(); ++i) {
-        view.source_us = std::max(view.source_us, chunks->chunks[i].source_us);
-        view.decode_us = std::max(view.decode_us, chunks->chunks[i].decode_us);
+        const wire::FillTimes& took = chunks->chunks[i].times;
+        view.slowest.peer_us = std::max(view.slowest.peer_us, took.peer_us);
+        view.slowest.source_us = std::max(view.slowest.source_us, took.source_us);
+        view.slowest.decode_us = std::max(view.slowest.decode_us, took.decode_us);
         if (chunks->chunks[i].ref != refs[out->size()]) {
           return Status::Corrupt("the node handed over chunks out of order");
         }

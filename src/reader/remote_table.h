@@ -48,8 +48,12 @@ class RemoteTable {
   // Where the time of a call went; added to what is there.
   struct Times {
     std::chrono::nanoseconds store{0};   // chunks that were there
+    std::chrono::nanoseconds peer{0};    // fills: from another node
     std::chrono::nanoseconds source{0};  // fills: reading
     std::chrono::nanoseconds decode{0};  // fills: decoding and storing
+
+    std::chrono::nanoseconds total() const { return store + peer + source + decode; }
+    Times& operator+=(const Times& other);
   };
   // The chunks in the order of `refs`. Shared mappings are kept and shared; private ones
   // (writable by their holder alone) are made anew on each call.
@@ -87,8 +91,7 @@ class RemoteTable {
     std::unordered_map<model::ChunkRef, std::shared_ptr<MappedChunk>> mapped;
     std::optional<wire::Follow> follow;
     // Of the fills that the last Fetch waited for.
-    uint32_t source_us = 0;
-    uint32_t decode_us = 0;
+    wire::FillTimes slowest{};  // of the chunks that are waited for
   };
 
   RemoteTable(std::string uri, OpenOptions options);
@@ -105,7 +108,7 @@ class RemoteTable {
   // Runs `attempt` on a connection that knows the view; again on a new one when the node
   // went away meanwhile, until the deadline.
   Status WithNode(View& view, Deadline deadline, const std::function<Status()>& attempt);
-  static void AddTimes(const View& view, std::chrono::nanoseconds waited, Times* times);
+  static Times TimesOf(const wire::FillTimes& fill, std::chrono::nanoseconds waited);
   void OnEvicted(const wire::Evicted& evicted);
   void Keep(View& view, const std::shared_ptr<MappedChunk>& chunk);
   void TellUnmapped();

@@ -62,8 +62,9 @@ struct Writer {
       out.Put(chunk.ref.range);
       out.Put(chunk.ref.group);
       out.Put(chunk.size);
-      out.Put(chunk.source_us);
-      out.Put(chunk.decode_us);
+      out.Put(chunk.times.peer_us);
+      out.Put(chunk.times.source_us);
+      out.Put(chunk.times.decode_us);
     }
   }
 };
@@ -104,8 +105,9 @@ struct Reader {
       chunk.ref.range = in.Get<uint32_t>();
       chunk.ref.group = in.Get<uint32_t>();
       chunk.size = in.Get<uint64_t>();
-      chunk.source_us = in.Get<uint32_t>();
-      chunk.decode_us = in.Get<uint32_t>();
+      chunk.times.peer_us = in.Get<uint32_t>();
+      chunk.times.source_us = in.Get<uint32_t>();
+      chunk.times.decode_us = in.Get<uint32_t>();
     }
   }
 };

@@ -16,7 +16,7 @@
 
 namespace forebay::wire {
 
-constexpr uint32_t kProtocolVersion = 3;
+constexpr uint32_t kProtocolVersion = 4;
 // Chunks asked for in one request; keeps a request inside one message.
 constexpr size_t kRequestRefsMax = 4096;
 
@@ -62,12 +62,16 @@ struct GetChunks {
   uint64_t timeout_ms = 0;
   std::vector<model::ChunkRef> refs;
 };
+// What a fill spent on what, in microseconds.
+struct FillTimes {
+  uint32_t peer_us = 0;
+  uint32_t source_us = 0;
+  uint32_t decode_us = 0;
+};
 struct ChunkHandle {
   model::ChunkRef ref;
   uint64_t size = 0;
-  // What the fill that brought it spent, for whoever waited; 0 for one that was there.
-  uint32_t source_us = 0;
-  uint32_t decode_us = 0;
+  FillTimes times{};  // for whoever waited; all 0 for one that was there
 };
 struct Chunks {
   uint32_t view = 0;

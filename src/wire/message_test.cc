@@ -12,7 +12,7 @@ namespace {
 // One of every message, no member left at its default.
 std::vector<Message> OneOfEach() {
   std::vector<model::ChunkRef> refs = {{3, 7}, {4, model::kNarrowGroup}};
-  std::vector<ChunkHandle> handles = {{{1, 2}, 1ULL << 40}, {{5, 6}, 64}};
+  std::vector<ChunkHandle> handles = {{{1, 2}, 1ULL << 40}, {{5, 6}, 64, {7, 8, 9}}};
   return {
       Hello{.protocol = 9, .pid = 77, .program = "python"},
       Welcome{.protocol = 8, .pid = 78, .node_version = "1.2.3", .store = "mem:4"},

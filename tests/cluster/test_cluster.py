@@ -63,6 +63,21 @@ def test_a_cluster_gives_the_same_rows_as_one_machine(table, alone, nodes, repli
             assert (ds.take(rows)["wide"] == alone.take(rows)["wide"]).all()
 
 
+def test_a_loader_tells_the_time_of_peers_from_that_of_the_source(table):
+    Loader = pytest.importorskip("forebay.torch").Loader
+    with Cluster(2) as cluster:
+        cluster.create("events", table)
+        waits = []
+        for node in cluster.nodes:
+            ds = forebay.torch.Dataset(cluster.uri("events"), 1000, node=str(node.socket))
+            loader = Loader(ds, threads=1)
+            assert sum(len(batch["id"]) for batch in loader) == ROWS
+            waits.append(loader.stats()["waited"])
+        # The first one's node owns half of the rows, and all are cached after it.
+        assert waits[0]["source"] > 0
+        assert waits[1]["peer"] > 0 and waits[1]["source"] == 0
+
+
 def test_nodes_and_jobs_together_read_the_source_once(tmp_path):
     # Large enough for footers, which each node reads for itself, not to count.
     rows, table = 1_600_000, tmp_path / "table"

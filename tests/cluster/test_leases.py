@@ -2,6 +2,7 @@
 once, whoever dies, also the head."""
 
 import multiprocessing
+import random
 import threading
 import time
 from pathlib import Path
@@ -11,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from cluster import Cluster, wait_until
+from heads import Head
 
 import forebay
 
@@ -22,8 +24,8 @@ ROWS = 20_000
 
 
 @pytest.fixture(scope="module")
-def table(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("leases") / "table"
+def events(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("leases") / "events"
     folder.mkdir()
     pq.write_table(pa.table({"id": np.arange(ROWS)}), folder / "a.parquet", row_group_size=5000)
     return folder
@@ -47,9 +49,9 @@ def rank(uri, head, node, record, seconds):
             out.flush()
 
 
-def test_ranks_on_two_nodes_share_an_epoch_through_a_restart_of_the_head(table, tmp_path):
+def test_ranks_on_two_nodes_share_an_epoch_through_a_restart_of_the_head(events, tmp_path):
     with Cluster(2) as cluster:
-        cluster.create("events", table)
+        cluster.create("events", events)
         context = multiprocessing.get_context("spawn")
         ranks = [context.Process(target=rank, args=(
             cluster.uri("events"), cluster.head_address, str(node.socket),
@@ -71,9 +73,77 @@ def test_ranks_on_two_nodes_share_an_epoch_through_a_restart_of_the_head(table, 
         assert len(counts[0]) > len(counts[1]) > 0  # the faster one took more
 
 
-def test_rows_of_a_silent_rank_are_given_again_and_it_is_refused(table):
+def careless_rank(uri, head, node, record):
+    """Says what it has before it acknowledges it, and when that is done."""
+    dataset = leased(uri, head, node, lease_seconds=2)
+    with open(record, "a") as out:
+        for batch in dataset:
+            out.write("".join(f"{n} " for n in batch["id"].tolist()))
+            out.flush()
+            time.sleep(0.01)
+            dataset.acknowledge()
+            out.write("done\n")
+            out.flush()
+
+
+def test_each_row_is_acknowledged_once_where_ranks_are_killed(events, tmp_path):
+    context = multiprocessing.get_context("spawn")
+    records = []
+
+    def start(cluster, i):
+        records.append(tmp_path / f"record{len(records)}")
+        process = context.Process(target=careless_rank, args=(
+            cluster.uri("events"), cluster.head_address, str(cluster.nodes[i].socket),
+            records[-1]))
+        process.start()
+        return process
+
+    with Cluster(2) as cluster:
+        cluster.create("events", events)
+        ranks = [start(cluster, i) for i in range(2)]
+        for kill in range(3):
+            wait_until(lambda: all(r.exists() and r.stat().st_size > 0 for r in records[-2:]),
+                       "a rank does nothing")
+            time.sleep(random.random() / 5)
+            ranks[kill % 2].kill()
+            ranks[kill % 2].join()
+            ranks[kill % 2] = start(cluster, kill % 2)
+        for process in ranks:
+            process.join(120)
+            assert process.exitcode == 0
+        watch = leased(cluster.uri("events"), cluster.head_address, str(cluster.nodes[0].socket))
+        assert watch.progress() == {"rows": ROWS, "acknowledged": ROWS, "held": 0}
+    done, unsure = [], []
+    for record in records:
+        for line in record.read_text().splitlines():
+            ids = [int(word) for word in line.split() if word != "done"]
+            (done if line.endswith("done") else unsure).append(ids)
+    rows = [n for ids in done for n in ids]
+    assert len(rows) == len(set(rows))
+    # A rank that was killed may have acknowledged the batch that it had.
+    assert len(unsure) <= 3
+    assert set(rows).union(*unsure) == set(range(ROWS))
+
+
+def test_leases_outlive_the_head_that_leads(tmp_path, etcd, processes, table):
+    heads = [Head(tmp_path, meta=etcd.meta, name=name) for name in ("one", "two")]
+    processes += heads
+    wait_until(lambda: any(head.leads() for head in heads), "nobody leads")
+    dataset = LeasedDataset(str(table), 100, lease_rows=200, lease_seconds=30,
+                            leases="forebay://" + ",".join(head.address for head in heads),
+                            store=f"ssd:{tmp_path}/store")
+    seen = []
+    for i, batch in enumerate(dataset):
+        if i == 5:
+            next(head for head in heads if head.leads()).kill()
+        seen += batch["id"].tolist()
+    assert seen == list(range(3_000))
+    assert dataset.progress()["acknowledged"] == len(seen)
+
+
+def test_rows_of_a_silent_rank_are_given_again_and_it_is_refused(events):
     with Cluster(1) as cluster:
-        cluster.create("events", table)
+        cluster.create("events", events)
         node = str(cluster.nodes[0].socket)
         arguments = (cluster.uri("events"), cluster.head_address, node)
         zombie = leased(*arguments, lease_seconds=0.5)

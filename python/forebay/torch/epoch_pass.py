@@ -31,7 +31,7 @@ class Passes:
         self.threads = threads
         self.pool = pool
         # Those that work on batches after they were gathered.
-        self.threads_after = tools.threads(threads) if dataset.prefetches else threads
+        self.threads_after = tools.threads(threads)
         self._early: EpochPass | None = None
         self._over: _native.Stream | None = None
         self._last_epoch: int | None = None
@@ -51,7 +51,7 @@ class Passes:
         """Begins the epoch that probably comes after this one."""
         self._over = None
         following = epoch + self._advance
-        if following < 0 or not self.dataset.prefetches:
+        if following < 0 or not self.dataset.begins_early:
             return
         try:
             self._early = EpochPass(self, following, 0)

@@ -174,18 +174,15 @@ class LeasedDataset(torch.utils.data.IterableDataset):
 
     def _natives(self, grant: _native.LeaseGrant | HeadGrant,
                  epoch: int) -> Iterator[_native.Batch]:
-        """The rows of a grant; what is left by somebody with other batches may end with a
-        short one."""
-        first, end = grant.first, grant.first + grant.count
-        while first < end:
-            size = min(self._batch_size, end - first)
-            options = stream_options(batch_size=size, epoch=epoch, start_position=first,
-                                     **self._arguments)
-            options.writable = True
-            stream = self._dataset._table.stream(options)
-            for _ in range((end - first) // size):
-                yield stream.next()
-                first += size
+        """The rows of a grant; the last batch may be short."""
+        options = stream_options(batch_size=self._batch_size, epoch=epoch,
+                                 start_position=grant.first, **self._arguments)
+        options.end_position = grant.first + grant.count
+        options.writable = True
+        options.threads = 1  # that works ahead of the loop
+        stream = self._dataset._table.stream(options)
+        while (batch := stream.next()) is not None:
+            yield batch
 
     def _open(self) -> _native.Leases | HeadLeases:
         options = stream_options(batch_size=1, epoch=self._epoch, **self._arguments)

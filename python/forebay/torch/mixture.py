@@ -38,7 +38,7 @@ class Mixture(ShardedDataset):
     The other arguments are those of :class:`Dataset`. ``position`` counts slots.
     """
 
-    prefetches = False
+    begins_early = False  # weights may be set in between
 
     def __init__(self, sources: Mapping[str, Source] | Iterable[Source],
                  batch_size: int | None = None, *, weights: Weights,

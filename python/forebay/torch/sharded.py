@@ -30,8 +30,8 @@ class ShardedDataset(torch.utils.data.IterableDataset):
     (:meth:`check_cursor`).
     """
 
-    # Whether streams have threads of their own that work ahead.
-    prefetches = True
+    # Whether what follows an epoch is known before that has ended.
+    begins_early = True
     # What text and lists become: the arguments of ShapeChoice.
     shapes: dict[str, Any] = {}
 

@@ -76,6 +76,15 @@ Result<std::shared_ptr<RemoteFiles>> RemoteFiles::Open(const std::string& uri,
   return files;
 }
 
+Result<std::shared_ptr<RemoteFiles>> RemoteFiles::Resume(
+    const std::string& uri, OpenOptions options,
+    std::shared_ptr<const PinnedFiles> pinned) {
+  auto files =
+      std::shared_ptr<RemoteFiles>(new RemoteFiles(std::string(uri), std::move(options)));
+  files->pinned_ = std::move(pinned);
+  return files;
+}
+
 // In a child the parent's connections must not be used, and a lock that another thread of
 // the parent held would be held for ever.
 void RemoteFiles::CheckFork() {
@@ -112,7 +121,8 @@ std::optional<FileBytes> RemoteFiles::TryAt(uint32_t file, uint64_t offset) {
     auto found = mapped_.find(ref);
     if (found == mapped_.end() && IsPack(ref)) found = mapped_.find({file, 0});
     if (found == mapped_.end()) return std::nullopt;
-    chunk = found->second;
+    chunk = found->second.chunk;
+    found->second.used = ++uses_;
   }
   return Cut(chunk, file, offset);
 }
@@ -206,20 +216,56 @@ Result<std::shared_ptr<const MappedChunk>> RemoteFiles::Chunk(model::ChunkRef re
 RemoteFiles::ChunkPtr RemoteFiles::Keep(FilesLink& link, ChunkPtr chunk) {
   std::vector<ChunkPtr> dropped;  // unmapped outside the lock
   std::lock_guard lock(mutex_);
-  if (link.tight() || mapped_.size() >= kMappedMax) {
-    std::erase_if(mapped_, [&](auto& entry) {
-      if (entry.second.use_count() > 1) return false;
-      dropped.push_back(std::move(entry.second));
-      return true;
-    });
-  }
-  ChunkPtr& kept = mapped_[chunk->handed.ref];
-  if (kept == nullptr) {
-    kept = std::move(chunk);
+  if (link.tight() || mapped_.size() >= kMappedMax) DropUnused(&dropped);
+  Kept& kept = mapped_[chunk->handed.ref];
+  kept.used = ++uses_;
+  if (kept.chunk == nullptr) {
+    mapped_bytes_ += chunk->mapping->size();
+    kept.chunk = std::move(chunk);
   } else {
     dropped.push_back(std::move(chunk));
   }
-  return kept;
+  ChunkPtr out = kept.chunk;
+  if (mapped_bytes_max_ != 0 && mapped_bytes_ > mapped_bytes_max_) DropOldest(&dropped);
+  return out;
+}
+
+void RemoteFiles::DropUnused(std::vector<ChunkPtr>* dropped) {
+  std::erase_if(mapped_, [&](auto& entry) {
+    if (entry.second.chunk.use_count() > 1) return false;
+    mapped_bytes_ -= entry.second.chunk->mapping->size();
+    dropped->push_back(std::move(entry.second.chunk));
+    return true;
+  });
+}
+
+// A quarter at once, so that the search for the oldest is rare.
+void RemoteFiles::DropOldest(std::vector<ChunkPtr>* dropped) {
+  std::vector<std::pair<uint64_t, model::ChunkRef>> idle;
+  for (const auto& [ref, kept] : mapped_) {
+    if (kept.chunk.use_count() == 1) idle.emplace_back(kept.used, ref);
+  }
+  std::ranges::sort(idle);
+  uint64_t goal = mapped_bytes_max_ - mapped_bytes_max_ / 4;
+  for (const auto& [used, ref] : idle) {
+    if (mapped_bytes_ <= goal) return;
+    auto found = mapped_.find(ref);
+    mapped_bytes_ -= found->second.chunk->mapping->size();
+    dropped->push_back(std::move(found->second.chunk));
+    mapped_.erase(found);
+  }
+}
+
+void RemoteFiles::LimitMapped(uint64_t bytes) {
+  std::vector<ChunkPtr> dropped;
+  std::lock_guard lock(mutex_);
+  mapped_bytes_max_ = bytes;
+  if (bytes != 0 && mapped_bytes_ > bytes) DropOldest(&dropped);
+}
+
+uint64_t RemoteFiles::mapped_bytes() {
+  std::lock_guard lock(mutex_);
+  return mapped_bytes_;
 }
 
 void RemoteFiles::OnEvicted(const std::vector<model::ChunkRef>& refs) {
@@ -228,7 +274,8 @@ void RemoteFiles::OnEvicted(const std::vector<model::ChunkRef>& refs) {
   for (const model::ChunkRef& ref : refs) {
     auto found = mapped_.find(ref);
     if (found == mapped_.end()) continue;
-    dropped.push_back(std::move(found->second));
+    mapped_bytes_ -= found->second.chunk->mapping->size();
+    dropped.push_back(std::move(found->second.chunk));
     mapped_.erase(found);
   }
 }
@@ -236,8 +283,8 @@ void RemoteFiles::OnEvicted(const std::vector<model::ChunkRef>& refs) {
 std::vector<RemoteFiles::ChunkPtr> RemoteFiles::Held(const Unmapped* by) {
   std::lock_guard lock(mutex_);
   std::vector<ChunkPtr> held;
-  for (const auto& [ref, chunk] : mapped_) {
-    if (chunk->unmapped.get() == by) held.push_back(chunk);
+  for (const auto& [ref, kept] : mapped_) {
+    if (kept.chunk->unmapped.get() == by) held.push_back(kept.chunk);
   }
   return held;
 }
@@ -287,11 +334,7 @@ void RemoteFiles::ForgetUnused() {
   CheckFork();
   std::vector<ChunkPtr> dropped;
   std::lock_guard lock(mutex_);
-  std::erase_if(mapped_, [&](auto& entry) {
-    if (entry.second.use_count() > 1) return false;
-    dropped.push_back(std::move(entry.second));
-    return true;
-  });
+  DropUnused(&dropped);
 }
 
 }  // namespace forebay::reader

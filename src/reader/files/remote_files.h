@@ -38,13 +38,21 @@ class RemoteFiles {
  public:
   static Result<std::shared_ptr<RemoteFiles>> Open(const std::string& uri,
                                                    OpenOptions options);
+  // A version that another process opened: the manifest is the one it had, and the node
+  // is asked nothing yet. `uri` is absolute, `options` are complete.
+  static Result<std::shared_ptr<RemoteFiles>> Resume(
+      const std::string& uri, OpenOptions options,
+      std::shared_ptr<const PinnedFiles> pinned);
   ~RemoteFiles();
 
   const std::string& uri() const { return context_.uri; }
   const std::shared_ptr<const model::FilesManifest>& manifest() const {
     return pinned_->manifest;
   }
+  const std::shared_ptr<const PinnedFiles>& pinned() const { return pinned_; }
   milliseconds timeout() const { return context_.options.timeout; }
+  // Mappings beyond this are let go of, least recently used first; 0: no limit.
+  void LimitMapped(uint64_t bytes);
 
   // Bytes of a file from `offset` on, at least one; empty at its end. Waits for the node
   // and the source only if they are not mapped here.
@@ -72,6 +80,7 @@ class RemoteFiles {
   Result<uint32_t> NodePid();
   // Lets go of mappings that nobody uses now.
   void ForgetUnused();
+  uint64_t mapped_bytes();
 
  private:
   using ChunkPtr = std::shared_ptr<MappedChunk>;
@@ -82,6 +91,9 @@ class RemoteFiles {
   model::ChunkRef RefOf(uint32_t file, uint64_t offset) const;
   FileBytes Cut(const ChunkPtr& chunk, uint32_t file, uint64_t offset) const;
   ChunkPtr Keep(FilesLink& link, ChunkPtr chunk);
+  // With the lock held; what is dropped is unmapped by the caller, without it.
+  void DropUnused(std::vector<ChunkPtr>* dropped);
+  void DropOldest(std::vector<ChunkPtr>* dropped);
   void OnEvicted(const std::vector<model::ChunkRef>& refs);
   std::vector<ChunkPtr> Held(const Unmapped* by);
   void PollNowAndThen();
@@ -92,7 +104,14 @@ class RemoteFiles {
 
   std::mutex mutex_;  // of all below; never held while the node is asked
   pid_t pid_;
-  std::unordered_map<model::ChunkRef, ChunkPtr> mapped_;
+  struct Kept {
+    ChunkPtr chunk;
+    uint64_t used = 0;  // when last, by uses_
+  };
+  std::unordered_map<model::ChunkRef, Kept> mapped_;
+  uint64_t uses_ = 0;
+  uint64_t mapped_bytes_ = 0;
+  uint64_t mapped_bytes_max_ = 0;
   std::vector<std::unique_ptr<FilesLink>> idle_;
   size_t link_count_ = 0;
   std::condition_variable returned_;
