@@ -26,8 +26,8 @@ std::string_view RemainderName(Remainder remainder);
 Result<Remainder> ParseRemainder(std::string_view name);
 
 struct ShardOptions {
-  uint64_t rows = 0;  // of the epoch, or as many of its first ones as are delivered
-  uint64_t batch_size = 0;         // per rank; or give
+  uint64_t rows = 0;        // of the epoch, or as many of its first ones as are delivered
+  uint64_t batch_size = 0;  // per rank; or give
   uint64_t global_batch_size = 0;  // of all ranks together; exactly one of the two
   uint64_t world_size = 1;
   uint64_t rank = 0;
