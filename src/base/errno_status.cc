@@ -21,6 +21,7 @@ StatusCode CodeFromErrno(int error) {
     case ENAMETOOLONG:
     case EISDIR: return StatusCode::kInvalid;
     case EAGAIN:
+    case ESTALE:  // a file server's: the next look may go well
     case ECONNREFUSED:
     case ECONNRESET:
     case ECONNABORTED:

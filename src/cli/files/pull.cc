@@ -119,8 +119,12 @@ class Pull {
 
   Status RunShared(const Task& task) {
     for (uint32_t file : task.files) {
-      FB_ASSIGN_OR_RETURN(auto entry, BringShared(*shared_, files_, file));
-      FB_RETURN_NOT_OK(tree_.CopyFrom(file, entry.file_path()));
+      FB_RETURN_NOT_OK(CopyShared(
+          *shared_,
+          {.files = files_,
+           .file = file,
+           .from = [&](const std::string& path) { return tree_.CopyFrom(file, path); },
+           .without = [&] { return tree_.Copy(file); }}));
       Count(file);
     }
     return Status::OK();
@@ -212,9 +216,12 @@ Status PullOne(reader::RemoteFiles& files, const std::string& target,
   if (shared == nullptr) {
     return PulledTree::CopyOne([&](int fd) { return CopyOut(files, 0, fd); }, target);
   }
-  FB_ASSIGN_OR_RETURN(auto entry, BringShared(*shared, files, 0));
-  return PulledTree::CopyOne([&](int fd) { return CopyFile(entry.file_path(), fd); },
-                             target);
+  auto copy = [&](const std::string& path) {
+    return PulledTree::CopyOne([&](int fd) { return CopyFile(path, fd); }, target);
+  };
+  return CopyShared(*shared, {.files = files, .file = 0, .from = copy, .without = [&] {
+                                return PullOne(files, target, nullptr);
+                              }});
 }
 
 Result<ExitCode> RunPull(const Arguments& arguments) {

@@ -1,6 +1,7 @@
 #include "cli/files/shared_files.h"
 
 #include <filesystem>
+#include <mutex>
 
 #include "base/uri.h"
 #include "cli/files/copy_out.h"
@@ -23,6 +24,11 @@ std::string VerifiedFolder() {
   std::error_code error;
   std::filesystem::create_directories(base + "/forebay/verified", error);
   return error ? std::string() : base + "/forebay/verified";
+}
+
+// Full, or not to be written.
+bool HasNoRoom(const Status& status) {
+  return status.code() == StatusCode::kFull || status.code() == StatusCode::kPermission;
 }
 
 }  // namespace
@@ -50,6 +56,26 @@ Result<storage::SharedEntry> BringShared(storage::SharedDirectory& shared,
                       shared.Bring(content, Deadline::After(files.timeout())));
   shared.NoteUse(entry);
   return entry;
+}
+
+Status CopyShared(storage::SharedDirectory& shared, const SharedCopy& copy) {
+  constexpr int kAttempts = 3;
+  for (int attempt = 1;; ++attempt) {
+    auto entry = BringShared(shared, copy.files, copy.file);
+    if (!entry.ok()) {
+      if (!HasNoRoom(entry.status())) return entry.status();
+      static std::once_flag told;
+      std::call_once(told, [&] {
+        Complain("files come without the shared directory: " + entry.status().message());
+      });
+      return copy.without();
+    }
+    Status copied = copy.from(entry->file_path());
+    // Another host evicts it, or its server restarts.
+    bool gone = copied.code() == StatusCode::kNotFound ||
+                copied.code() == StatusCode::kUnavailable;
+    if (!gone || attempt == kAttempts) return copied;
+  }
 }
 
 }  // namespace forebay::cli

@@ -52,9 +52,10 @@ Result<uint64_t> SharedDirectory::TotalBytes() const {
 // Nobody finds it from here on; who reads it already goes on.
 bool SharedDirectory::ToTrash(const std::string& folder) {
   std::string target = Folder(kSharedTrash) + "/" + UniqueName();
-  if (::rename(folder.c_str(), target.c_str()) != 0) return false;
-  TouchNow(target);
-  return true;
+  // First, lest a crash between the two costs readers their time of grace.
+  (void)TouchNow(folder);
+  if (::rename(folder.c_str(), target.c_str()) == 0) return true;
+  return ::access(target.c_str(), F_OK) == 0;  // done, and the answer was lost
 }
 
 uint64_t SharedDirectory::RemoveOlder(const std::string& folder, int64_t before_ns) {

@@ -22,8 +22,18 @@ namespace {
 
 constexpr milliseconds kLockPoll{20};
 // A file server may need a moment to show what another host did.
-constexpr int kAttempts = 5;
-constexpr milliseconds kAttemptPause{50};
+constexpr int kAttempts = 6;
+constexpr milliseconds kFirstPause{40};
+
+void PauseAfter(int attempt) {
+  std::this_thread::sleep_for(kFirstPause * (1 << attempt));
+}
+
+// A stale handle, say; what is not there or not right will not be the next time.
+bool MayPass(const Status& status) {
+  return status.code() == StatusCode::kUnavailable ||
+         status.code() == StatusCode::kInternal;
+}
 
 std::string FileText(const std::string& path) {
   std::ifstream file(path);
@@ -32,7 +42,11 @@ std::string FileText(const std::string& path) {
 
 // Whoever holds it downloads. Where locks lie or fail, several do: that costs bytes only.
 UniqueFd LockFor(const std::string& path, Deadline deadline) {
-  UniqueFd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
+  UniqueFd fd;
+  for (int attempt = 0; attempt < kAttempts && !fd.valid(); ++attempt) {
+    fd = UniqueFd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
+    if (!fd.valid() && errno != ESTALE) break;
+  }
   while (fd.valid() && ::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
     if ((errno != EWOULDBLOCK && errno != EINTR) || deadline.passed()) break;
     std::this_thread::sleep_for(kLockPoll);
@@ -65,23 +79,16 @@ Result<std::unique_ptr<SharedDirectory>> SharedDirectory::Open(Options options) 
 Status SharedDirectory::Prepare() {
   std::string format = Folder(kSharedFormat);
   std::string text = FileText(format);
-  if (text.empty()) {
+  // Whoever began may have been killed before the last byte.
+  if (std::string_view(kSharedFormatText).starts_with(text) &&
+      text != kSharedFormatText) {
     if (!options_.create) {
       return Status::NotFound(options_.path + " is not a shared directory of Forebay");
     }
     FB_RETURN_NOT_OK(MakeFolder(options_.path));
-    FB_ASSIGN_OR_RETURN(auto names, ListFolder(options_.path));
-    bool ours = std::ranges::find(names, std::string(kSharedFormat)) != names.end();
-    if (!names.empty() && !ours) {
-      return Status::Invalid(options_.path +
-                             " holds other things; give an empty or new folder");
-    }
+    FB_RETURN_NOT_OK(RefuseOthers());
     // Several hosts may begin at once: they write the same.
-    std::string temp = options_.path + "/" + UniqueName();
-    FB_RETURN_NOT_OK(WriteSmallFile(temp, kSharedFormatText));
-    if (::rename(temp.c_str(), format.c_str()) != 0) {
-      return ErrnoStatus(errno, "make " + format);
-    }
+    FB_RETURN_NOT_OK(WriteSmallFile(format, kSharedFormatText));
     text = kSharedFormatText;
   }
   if (text != kSharedFormatText) {
@@ -95,30 +102,48 @@ Status SharedDirectory::Prepare() {
   return Status::OK();
 }
 
+// A folder in which something else is kept must not become a cache.
+Status SharedDirectory::RefuseOthers() {
+  (void)TouchNow(options_.path);  // another host may have begun just now
+  FB_ASSIGN_OR_RETURN(auto names, ListFolder(options_.path));
+  bool ours = std::ranges::find(names, std::string(kSharedFormat)) != names.end();
+  // What a host makes next may be seen before what it made first.
+  std::erase_if(names, [](const std::string& name) {
+    return name == kSharedEntries || name == kSharedTemp || name == kSharedTrash ||
+           name == kSharedLocks;
+  });
+  if (names.empty() || ours) return Status::OK();
+  return Status::Invalid(options_.path +
+                         " holds other things; give an empty or new folder");
+}
+
 std::string SharedDirectory::BucketOf(const Hash128& key) const {
   return Folder(kSharedEntries) + "/" + key.ToHex().substr(0, 2);
 }
 
 Result<SharedEntry> SharedDirectory::Find(const Hash128& key) {
+  for (int attempt = 1;; ++attempt) {
+    auto found = FindOnce(key);
+    if (found.ok() || !MayPass(found.status()) || attempt == kAttempts) return found;
+    PauseAfter(attempt);
+  }
+}
+
+Result<SharedEntry> SharedDirectory::FindOnce(const Hash128& key) {
   std::string bucket = BucketOf(key);
   std::string prefix = key.ToHex() + "-";
-  for (int attempt = 1;; ++attempt) {
-    auto names = ListFolder(bucket);
-    if (!names.ok() && names.status().code() != StatusCode::kNotFound &&
-        attempt < kAttempts) {
-      std::this_thread::sleep_for(kAttemptPause);  // a stale handle, say
-      continue;
-    }
-    if (!names.ok()) return names.status();
-    std::ranges::sort(*names);
-    for (const std::string& text : *names) {
-      auto name = text.starts_with(prefix) ? SharedName::Parse(text) : std::nullopt;
-      if (!name) continue;
-      auto entry = ReadSharedEntry(bucket + "/" + text, *name);
-      if (entry.ok() && Verify(*entry).ok()) return entry;
-    }
-    return Status::NotFound("the file is not in " + options_.path);
+  FB_ASSIGN_OR_RETURN(auto names, ListFolder(bucket));
+  std::ranges::sort(names);
+  Status why = Status::NotFound("the file is not in " + options_.path);
+  for (const std::string& text : names) {
+    auto name = text.starts_with(prefix) ? SharedName::Parse(text) : std::nullopt;
+    if (!name) continue;
+    auto entry = ReadSharedEntry(bucket + "/" + text, *name);
+    Status status = entry.ok() ? Verify(*entry) : entry.status();
+    if (status.ok()) return entry;
+    if (MayPass(status)) why = status;
   }
+  return why;
 }
 
 std::string SharedDirectory::MemoryOf(const SharedEntry& entry) const {
@@ -154,9 +179,19 @@ Result<SharedEntry> SharedDirectory::Bring(const Content& content, Deadline dead
   if (found.ok() || found.status().code() != StatusCode::kNotFound) return found;
   std::string lock_path = Folder(kSharedLocks) + "/" + content.key.ToHex();
   UniqueFd lock = LockFor(lock_path, deadline);
+  // Whoever had the lock before may have brought it; this host must not believe what it
+  // remembers of the time before.
+  (void)MakeFolder(BucketOf(content.key));
+  (void)TouchNow(BucketOf(content.key));
   found = Find(content.key);
   if (found.ok()) return found;
   auto published = Publish(content);
+  for (int attempt = 1; attempt < kAttempts && !published.ok() &&
+                        MayPass(published.status()) && !deadline.passed();
+       ++attempt) {
+    PauseAfter(attempt);
+    published = Publish(content);
+  }
   ::unlink(lock_path.c_str());  // whoever waits holds its own and finds the entry
   return published;
 }
@@ -168,7 +203,7 @@ Result<SharedEntry> SharedDirectory::Publish(const Content& content) {
   auto fill = [&]() -> Result<SharedName> {
     FB_RETURN_NOT_OK(MakeFolder(inner));
     std::string path = inner + "/" + content.file_name;
-    UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+    UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666));
     if (!fd.valid()) return ErrnoStatus(errno, "make " + path);
     FB_RETURN_NOT_OK(content.write(fd.get()));
     if (::fchmod(fd.get(), 0444) != 0 || ::fsync(fd.get()) != 0) {
@@ -203,7 +238,8 @@ Result<SharedEntry> SharedDirectory::TakePlace(const std::string& temp,
     if (attempt == kAttempts) {
       return error != 0 ? ErrnoStatus(error, "publish " + folder) : status;
     }
-    std::this_thread::sleep_for(kAttemptPause);
+    PauseAfter(attempt);
+    (void)TouchNow(bucket);
   }
 }
 

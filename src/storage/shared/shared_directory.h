@@ -70,6 +70,8 @@ class SharedDirectory {
  private:
   explicit SharedDirectory(Options options) : options_(std::move(options)) {}
   Status Prepare();
+  Status RefuseOthers();
+  Result<SharedEntry> FindOnce(const Hash128& key);
   std::string Folder(const char* name) const { return options_.path + "/" + name; }
   std::string BucketOf(const Hash128& key) const;
   Status Verify(const SharedEntry& entry);

@@ -29,7 +29,8 @@ Status MakeFolder(const std::string& path) {
 }
 
 Status WriteSmallFile(const std::string& path, const std::string& text) {
-  UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+  // Not O_EXCL: a server that does a request twice would say that it is there.
+  UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666));
   if (!fd.valid()) return ErrnoStatus(errno, "make " + path);
   if (::write(fd.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size())) {
     return Status::OK();
@@ -51,16 +52,17 @@ std::string UniqueName() {
 }
 
 Result<int64_t> ServerNanos(const std::string& folder) {
-  std::string probe = folder + "/" + UniqueName();
-  FB_RETURN_NOT_OK(WriteSmallFile(probe, "now"));
-  int64_t now = ModifiedNanos(probe);
-  ::unlink(probe.c_str());
-  if (now == 0) return Status::Unavailable("the file system forgot " + probe);
+  FB_RETURN_NOT_OK(TouchNow(folder));
+  int64_t now = ModifiedNanos(folder);
+  if (now == 0) return Status::Unavailable("the file system forgot " + folder);
   return now;
 }
 
-void TouchNow(const std::string& path) {
-  ::utimensat(AT_FDCWD, path.c_str(), nullptr, AT_SYMLINK_NOFOLLOW);
+Status TouchNow(const std::string& path) {
+  if (::utimensat(AT_FDCWD, path.c_str(), nullptr, AT_SYMLINK_NOFOLLOW) == 0) {
+    return Status::OK();
+  }
+  return ErrnoStatus(errno, "set the time of " + path);
 }
 
 }  // namespace forebay::storage

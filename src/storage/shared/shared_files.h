@@ -31,8 +31,10 @@ void RemoveTree(const std::string& path);
 // A name that no other process on any host makes.
 std::string UniqueName();
 // What the file system's own clock says now: hosts may disagree, their server does not.
+// Writes nothing, so that it works on a disk that is full.
 Result<int64_t> ServerNanos(const std::string& folder);
-// By the server's clock.
-void TouchNow(const std::string& path);
+// By the server's clock. This host then looks at the folder anew: a change that it makes
+// itself ends what a network file system's client remembers of names and listings there.
+Status TouchNow(const std::string& path);
 
 }  // namespace forebay::storage
