@@ -67,9 +67,10 @@ forebay_folder_if_there(cluster LINK forebay_plan forebay_meta forebay_wire fore
 forebay_folder_if_there(reader/environment LINK forebay_model)
 forebay_folder_if_there(reader LINK forebay_model forebay_plan forebay_wire
                         forebay_reader_environment)
-forebay_folder_if_there(reader/request LINK forebay_reader)
+forebay_folder_if_there(reader/batches LINK forebay_reader)
+forebay_folder_if_there(reader/request LINK forebay_reader_batches)
 forebay_folder_if_there(reader/files LINK forebay_reader)
-forebay_folder_if_there(flight ARROW LINK forebay_reader_request forebay_arrow_flight
+forebay_folder_if_there(flight ARROW LINK forebay_reader_request forebay_table forebay_arrow_flight
                         nlohmann_json::nlohmann_json)
 forebay_folder_if_there(cache ARROW LINK forebay_storage forebay_source forebay_table_dataset forebay_files
                         forebay_plan)
@@ -78,7 +79,7 @@ forebay_folder_if_there(node ARROW LINK forebay_cache forebay_wire forebay_clust
 forebay_folder_if_there(head ARROW LINK forebay_cluster forebay_storage forebay_table_dataset
                         TEST_LINK forebay_test_support)
 forebay_folder_if_there(kubeflow ARROW LINK forebay_head forebay_flight)
-forebay_folder_if_there(cli LINK forebay_reader forebay_storage forebay_cluster nlohmann_json::nlohmann_json)
+forebay_folder_if_there(cli LINK forebay_reader_batches forebay_storage forebay_cluster nlohmann_json::nlohmann_json)
 # Its verbs are in the table of all verbs, and use what that folder has for every verb.
 forebay_folder_if_there(cli/cluster LINK forebay_cli)
 target_link_libraries(forebay_cli PUBLIC forebay_cli_cluster)

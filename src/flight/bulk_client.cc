@@ -47,10 +47,16 @@ class Answer {
   bool silent() const { return !begun_; }
 
  private:
+  // The next one that says more than that the peer is at it.
   Result<BulkHeader> Header() {
-    FB_RETURN_NOT_OK(socket_->Receive(buffer_->bytes, BulkHeader::kBytes, patience_));
-    begun_ = true;
-    return BulkHeader::Decode({buffer_->bytes, BulkHeader::kBytes});
+    for (;;) {
+      FB_RETURN_NOT_OK(socket_->Receive(buffer_->bytes, BulkHeader::kBytes, patience_));
+      begun_ = true;
+      sink_->Heard();
+      FB_ASSIGN_OR_RETURN(auto header,
+                          BulkHeader::Decode({buffer_->bytes, BulkHeader::kBytes}));
+      if (header.kind != BulkHeader::Kind::kWorking) return header;
+    }
   }
 
   Status Chunk(const BulkHeader& header) {
@@ -63,6 +69,7 @@ class Answer {
       FB_ASSIGN_OR_RETURN(size_t n,
                           socket_->ReceiveSome(buffer_->bytes, room, patience_));
       if (n == 0) return Status::Unavailable("a peer broke off within a chunk");
+      sink_->Heard();
       FB_RETURN_NOT_OK(sink_->Append(buffer_->bytes, n));
       left -= n;
     }
@@ -115,13 +122,11 @@ void BulkClient::Forget(const Place& place) {
   idle_.erase(place);
 }
 
-Status BulkClient::Fetch(const Place& place, const ChunkRequest& request, ChunkSink& sink,
+Status BulkClient::Fetch(const Place& place, const BulkRequest& request, ChunkSink& sink,
                          const CallOptions& options, bool* connected) {
   BulkSocket::Patience patience{
       .deadline = options.deadline,
       .ended = [stop = options.stop] { return stop.stop_requested(); }};
-  std::string ticket = request.ToJson();
-  BulkHeader header{.kind = BulkHeader::Kind::kRequest, .size = ticket.size()};
   *connected = true;
   for (;;) {
     std::optional<BulkSocket> socket = Idle(place);
@@ -136,8 +141,8 @@ Status BulkClient::Fetch(const Place& place, const ChunkRequest& request, ChunkS
       FB_ASSIGN_OR_RETURN(socket, std::move(opened));
     }
     Answer answer(&*socket, &sink, patience);
-    Status status = socket->Send(header.Encode() + ticket, patience);
-    if (status.ok()) status = answer.Receive(request.refs.size());
+    Status status = socket->Send(request.bytes, patience);
+    if (status.ok()) status = answer.Receive(request.count);
     if (status.ok() || answer.refused()) Keep(place, *std::move(socket));
     // One that was idle may have been closed at this very moment; a fresh one that is
     // closed at once is one too many for the peer.

@@ -22,7 +22,7 @@ class BulkClient {
     friend auto operator<=>(const Place&, const Place&) = default;
   };
   // As PeerClient::FetchChunks. `*connected` tells whether anybody listened there.
-  Status Fetch(const Place& place, const ChunkRequest& request, ChunkSink& sink,
+  Status Fetch(const Place& place, const BulkRequest& request, ChunkSink& sink,
                const CallOptions& options, bool* connected);
   void Forget(const Place& place);
 

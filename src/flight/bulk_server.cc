@@ -3,9 +3,12 @@
 #include <poll.h>
 #include <sys/socket.h>
 
+#include <cstring>
+
 #include "base/bytes.h"
 #include "base/log.h"
 #include "base/mapping.h"
+#include "flight/call_scope.h"
 #include "wire/authenticate.h"
 
 namespace forebay::flight {
@@ -15,6 +18,8 @@ constexpr milliseconds kTick = milliseconds(200);
 // Until a new connection's first request, and until the next one.
 constexpr milliseconds kFirstTime = std::chrono::seconds(10);
 constexpr milliseconds kIdleTime = std::chrono::minutes(10);
+constexpr milliseconds kRowsKeptTime = std::chrono::seconds(2);
+constexpr milliseconds kWorkingInterval = milliseconds(30);
 
 Status SendFailure(BulkSocket& socket, const Status& status,
                    const BulkSocket::Patience& patience) {
@@ -77,8 +82,9 @@ BulkSocket::Patience BulkServer::Patience(milliseconds time) const {
 }
 
 void BulkServer::Serve(BulkSocket socket) {
-  Status status = ServeOne(socket, kFirstTime);
-  while (status.ok()) status = ServeOne(socket, kIdleTime);
+  Peer peer{.socket = std::move(socket)};
+  Status status = ServeOne(peer, kFirstTime);
+  while (status.ok()) status = ServeOne(peer, kIdleTime);
   bool usual = status.code() == StatusCode::kUnavailable ||
                status.code() == StatusCode::kCancelled ||
                status.code() == StatusCode::kDeadline;
@@ -86,46 +92,109 @@ void BulkServer::Serve(BulkSocket socket) {
 }
 
 // One request and its answer; an error ends the connection.
-Status BulkServer::ServeOne(BulkSocket& socket, milliseconds idle_time) {
+Status BulkServer::ServeOne(Peer& peer, milliseconds idle_time) {
   std::string bytes(BulkHeader::kBytes, '\0');
-  FB_RETURN_NOT_OK(socket.Receive(bytes.data(), bytes.size(), Patience(idle_time)));
+  auto waiting = Patience(idle_time);
+  // Whoever asks no more must not keep chunks mapped.
+  waiting.ended = [&, until = Deadline::After(kRowsKeptTime)] {
+    if (until.passed()) peer.rows.reset();
+    return stopping_.load();
+  };
+  FB_RETURN_NOT_OK(peer.socket.Receive(bytes.data(), bytes.size(), waiting));
   FB_ASSIGN_OR_RETURN(BulkHeader header, BulkHeader::Decode(bytes));
-  if (header.kind != BulkHeader::Kind::kRequest || header.size > kChunkTicketBytesMax) {
+  bool chunks = header.kind == BulkHeader::Kind::kRequest;
+  bool rows = header.kind == BulkHeader::Kind::kRows;
+  uint64_t size_max = kChunkTicketBytesMax + (rows ? 8 * kExchangeRowsMax : 0);
+  if ((!chunks && !rows) || header.size > size_max) {
     return Status::Invalid("a request over the bulk channel is malformed");
   }
   bytes.resize(header.size);
   FB_RETURN_NOT_OK(
-      socket.Receive(bytes.data(), bytes.size(), Patience(options_.stall_time)));
+      peer.socket.Receive(bytes.data(), bytes.size(), Patience(options_.stall_time)));
   Status refusal;
-  FB_RETURN_NOT_OK(Answer(bytes, socket, &refusal));
+  FB_RETURN_NOT_OK(Answer(header, bytes, peer, &refusal));
   if (refusal.ok()) return refusal;
-  return SendFailure(socket, refusal, Patience(options_.stall_time));
+  return SendFailure(peer.socket, refusal, Patience(options_.stall_time));
 }
 
-Status BulkServer::Answer(const std::string& text, BulkSocket& socket, Status* refusal) {
+Status BulkServer::Answer(const BulkHeader& header, const std::string& body, Peer& peer,
+                          Status* refusal) {
   *refusal = wire::Authenticate({.method = "Bulk", .peer = {}, .credentials = {}});
   if (!refusal->ok()) return Status::OK();
+  peer.said = Clock::Real().Now();
+  if (header.kind == BulkHeader::Kind::kRequest) return AnswerChunks(body, peer, refusal);
+  std::string_view text = body;
+  bool right = header.index <= text.size() && (text.size() - header.index) % 8 == 0;
+  if (!right || options_.tables == nullptr) {
+    *refusal = Status::Invalid("a request for rows makes no sense here");
+    return Status::OK();
+  }
+  return AnswerRows(text.substr(0, header.index), text.substr(header.index), peer,
+                    refusal);
+}
+
+bool BulkServer::SayWorking(Peer& peer) {
+  if (peer.gone || stopping_) return true;
+  // Whoever asks says nothing more: input means that it has closed.
+  peer.gone = peer.socket.HasInput();
+  if (peer.gone || Clock::Real().Now() - peer.said < kWorkingInterval) return peer.gone;
+  peer.said = Clock::Real().Now();
+  BulkHeader working{.kind = BulkHeader::Kind::kWorking};
+  peer.gone = !peer.socket.Send(working.Encode(), Patience(options_.stall_time)).ok();
+  return peer.gone;
+}
+
+Status BulkServer::AnswerChunks(const std::string& text, Peer& peer, Status* refusal) {
   auto ticket = ParseTicket(text);
   *refusal = ticket.status();
   if (!refusal->ok()) return Status::OK();
   auto* request = std::get_if<ChunkRequest>(&*ticket);
   if (request == nullptr) {
-    *refusal = Status::Invalid("the bulk channel gives chunks and nothing else");
+    *refusal = Status::Invalid("the bulk channel gives chunks and rows, nothing else");
     return Status::OK();
   }
   auto chunks = options_.chunks->Serve(*request);
   *refusal = chunks.status();
   if (!refusal->ok()) return Status::OK();
-  // Whoever asks says nothing more: input means that it has closed.
-  auto ended = [&] { return stopping_ || socket.HasInput(); };
+  auto ended = [&] { return SayWorking(peer); };
   for (size_t i = 0; i < request->refs.size(); ++i) {
     auto chunk = (*chunks)->At(i, ended);
     *refusal = chunk.status();
     if (!refusal->ok()) return Status::OK();
-    FB_RETURN_NOT_OK(SendChunk(static_cast<uint32_t>(i), *chunk, socket));
+    FB_RETURN_NOT_OK(SendChunk(static_cast<uint32_t>(i), *chunk, peer.socket));
   }
   BulkHeader end{.kind = BulkHeader::Kind::kEnd};
-  return socket.Send(end.Encode(), Patience(options_.stall_time));
+  return peer.socket.Send(end.Encode(), Patience(options_.stall_time));
+}
+
+Status BulkServer::AnswerRows(std::string_view descriptor, std::string_view rows,
+                              Peer& peer, Status* refusal) {
+  std::function<bool()> ended = [&] { return SayWorking(peer); };
+  CallScope scope(&ended);
+  auto chunk = [&]() -> Result<RowChunk> {
+    if (peer.rows == nullptr || peer.descriptor != descriptor) {
+      FB_ASSIGN_OR_RETURN(auto request, ParseRowsRequest(descriptor));
+      FB_ASSIGN_OR_RETURN(peer.rows, ServedRows::Make(request, *options_.tables));
+      peer.descriptor = descriptor;
+    }
+    std::vector<uint64_t> numbers(rows.size() / 8);
+    std::memcpy(numbers.data(), rows.data(), rows.size());
+    FB_ASSIGN_OR_RETURN(auto batch, peer.rows->Take(numbers));
+    return RowChunk::Make(std::move(batch));
+  }();
+  *refusal = chunk.status();
+  if (!refusal->ok()) {
+    peer.rows.reset();
+    return Status::OK();
+  }
+  auto patience = Patience(options_.stall_time);
+  BulkHeader header{.kind = BulkHeader::Kind::kChunk, .size = chunk->size()};
+  FB_RETURN_NOT_OK(peer.socket.Send(header.Encode(), patience));
+  FB_RETURN_NOT_OK(chunk->Write([&](const void* data, size_t size) {
+    return peer.socket.Send({static_cast<const char*>(data), size}, patience);
+  }));
+  BulkHeader end{.kind = BulkHeader::Kind::kEnd};
+  return peer.socket.Send(end.Encode(), patience);
 }
 
 Status BulkServer::SendChunk(uint32_t index, const ServedChunk& chunk,

@@ -1,4 +1,4 @@
-// Serves chunks over the bulk channel: a thread that accepts, and one for each
+// Serves chunks and rows over the bulk channel: a thread that accepts, and one for each
 // connection.
 #pragma once
 
@@ -11,6 +11,7 @@
 
 #include "flight/bulk_socket.h"
 #include "flight/chunk_provider.h"
+#include "flight/served_rows.h"
 
 namespace forebay::flight {
 
@@ -19,6 +20,7 @@ class BulkServer {
   struct Options {
     std::string host;
     ChunkProvider* chunks = nullptr;
+    std::shared_ptr<Tables> tables{};                   // where rows come from
     uint32_t connections_max = 256;                     // more are closed at once
     milliseconds stall_time = std::chrono::minutes(2);  // a peer that takes nothing
   };
@@ -40,10 +42,24 @@ class BulkServer {
   // Joins the threads of connections that have ended; all of them at the end.
   void Reap(bool all);
   void Serve(BulkSocket socket);
-  Status ServeOne(BulkSocket& socket, milliseconds idle_time);
+  // What a connection has open for its next request.
+  struct Peer {
+    BulkSocket socket;
+    std::string descriptor{};  // of `rows`
+    std::unique_ptr<ServedRows> rows{};
+    TimePoint said{};  // when it was last told that the server is at it
+    bool gone = false;
+  };
+  Status ServeOne(Peer& peer, milliseconds idle_time);
   // What is wrong with the request is in `refusal`; an error means that the connection is
   // of no more use.
-  Status Answer(const std::string& text, BulkSocket& socket, Status* refusal);
+  Status Answer(const BulkHeader& header, const std::string& body, Peer& peer,
+                Status* refusal);
+  Status AnswerChunks(const std::string& text, Peer& peer, Status* refusal);
+  Status AnswerRows(std::string_view descriptor, std::string_view rows, Peer& peer,
+                    Status* refusal);
+  // Tells the peer now and then that its answer is being made; true once it has gone.
+  bool SayWorking(Peer& peer);
   Status SendChunk(uint32_t index, const ServedChunk& chunk, BulkSocket& socket);
   BulkSocket::Patience Patience(milliseconds time) const;
 

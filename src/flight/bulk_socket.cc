@@ -17,7 +17,7 @@
 namespace forebay::flight {
 namespace {
 
-constexpr milliseconds kLookInterval = milliseconds(100);
+constexpr milliseconds kLookInterval = milliseconds(25);
 // What one call hands to the kernel.
 constexpr size_t kSendBytes = size_t{1} << 20;
 
@@ -186,7 +186,7 @@ Result<BulkHeader> BulkHeader::Decode(std::string_view bytes) {
     hash->high = in.Get<uint64_t>();
     hash->low = in.Get<uint64_t>();
   }
-  bool known = kind >= 1 && kind <= static_cast<uint32_t>(Kind::kFailure);
+  bool known = kind >= 1 && kind <= static_cast<uint32_t>(Kind::kWorking);
   if (!in.done() || magic != kMagic || !known) {
     return Status::Corrupt("what came over the bulk channel is not Forebay's");
   }

@@ -21,7 +21,7 @@ class BulkSocket {
  public:
   struct Patience {
     Deadline deadline = Deadline::Never();
-    std::function<bool()> ended{};  // looked at ten times a second
+    std::function<bool()> ended{};  // looked at many times a second
 
     Status Check() const;
   };
@@ -59,8 +59,10 @@ struct BulkHeader {
     kChunk = 2,    // `size` bytes of a chunk follow
     kEnd = 3,      // every chunk has been sent; the next request may come
     kFailure = 4,  // a status code (u32) and `size` - 4 bytes of its sentence follow
+    kRows = 5,     // `index` bytes of a descriptor of rows, then row numbers (u64 each)
+    kWorking = 6,  // nothing follows: the answer is being made
   };
-  static constexpr uint32_t kMagic = 0x314B4246;  // "FBK1"
+  static constexpr uint32_t kMagic = 0x324B4246;  // "FBK2"
   static constexpr size_t kBytes = 56;
 
   Kind kind = Kind::kRequest;

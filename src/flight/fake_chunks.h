@@ -71,7 +71,11 @@ class KeptChunks : public ChunkSink {
   std::vector<Chunk> headers;
   std::vector<std::string> bytes;
   size_t ended = 0;
+  size_t heard = 0;
+  bool silent = false;
 
+  void Heard() override { ++heard; }
+  void WillBeSilent() override { silent = true; }
   Status Begin(const Chunk& chunk) override {
     headers.push_back(chunk);
     bytes.emplace_back();

@@ -14,6 +14,7 @@
 #include "flight/bulk_client.h"
 #include "flight/chunk_stream.h"
 #include "flight/flight_status.h"
+#include "flight/served_rows.h"
 
 namespace forebay::flight {
 namespace {
@@ -24,6 +25,7 @@ namespace af = arrow::flight;
 constexpr int kReconnectMs = 200;
 constexpr int kReconnectMsMax = 1000;
 constexpr int kUnknownPort = -1;
+constexpr milliseconds kAskTime = std::chrono::seconds(1);
 // How long a peer without a bulk channel, or one that cannot be reached, is not asked
 // again.
 constexpr milliseconds kNoBulkTime = std::chrono::minutes(1);
@@ -180,7 +182,10 @@ void PeerClient::Forget(const std::string& address) { connections_->Forget(addre
 Result<int> PeerClient::AskBulkPort(const std::string& address,
                                     const CallOptions& options) {
   FB_ASSIGN_OR_RETURN(auto client, connections_->Get(address));
-  auto results = client->DoAction(FlightOptions(options), {"bulk", nullptr});
+  // One that does not answer this soon is not worth waiting for.
+  CallOptions brief = options;
+  brief.deadline = Deadline::After(std::min(kAskTime, options.deadline.Remaining()));
+  auto results = client->DoAction(FlightOptions(brief), {"bulk", nullptr});
   if (!results.ok()) return Outcome(FromFlight(results.status()), options);
   auto result = (*results)->Next();
   if (!result.ok()) {
@@ -198,26 +203,56 @@ Result<int> PeerClient::AskBulkPort(const std::string& address,
   return parsed["port"].get<uint16_t>();
 }
 
-Status PeerClient::FetchChunks(const std::string& address, const ChunkRequest& request,
-                               ChunkSink& sink, const CallOptions& options) {
-  FB_ASSIGN_OR_RETURN(Address at, ParseAddress(address));
+std::optional<Status> PeerClient::FetchByBulk(const std::string& address,
+                                              const BulkRequest& request, ChunkSink& sink,
+                                              const CallOptions& options) {
+  auto at = ParseAddress(address);
+  if (!at.ok()) return at.status();
   int port = connections_->BulkPort(address);
   // A peer that came back listens elsewhere: it is asked once more.
   for (int attempt = 0; attempt < 2 && port != 0; ++attempt) {
     if (port == kUnknownPort) {
-      FB_ASSIGN_OR_RETURN(port, AskBulkPort(address, options));
+      auto asked = AskBulkPort(address, options);
+      if (!asked.ok()) return asked.status();
+      port = *asked;
       connections_->SetBulkPort(address, port);
       if (port == 0) break;
     }
     bool connected = false;
     Status status =
-        connections_->bulk().Fetch({at.host, port}, request, sink, options, &connected);
+        connections_->bulk().Fetch({at->host, port}, request, sink, options, &connected);
     if (connected) return Outcome(std::move(status), options);
     connections_->SetBulkPort(address, kUnknownPort);
     port = kUnknownPort;
   }
   if (port != 0) connections_->SetBulkPort(address, 0);
+  return std::nullopt;
+}
+
+Status PeerClient::FetchChunks(const std::string& address, const ChunkRequest& request,
+                               ChunkSink& sink, const CallOptions& options) {
+  auto status = FetchByBulk(address, BulkRequest::Of(request), sink, options);
+  if (status) return *std::move(status);
+  sink.WillBeSilent();
   return FetchByFlight(address, request, sink, options);
+}
+
+Status PeerClient::FetchRows(const std::string& address, const RowsRequest& request,
+                             std::span<const uint64_t> rows, ChunkSink& sink,
+                             const CallOptions& options) {
+  auto status = FetchByBulk(address, BulkRequest::Of(request, rows), sink, options);
+  if (status) return *std::move(status);
+  sink.WillBeSilent();
+  FB_ASSIGN_OR_RETURN(auto stream, GatherRows(address, request, options));
+  FB_RETURN_NOT_OK(stream->Ask(rows));
+  FB_RETURN_NOT_OK(stream->Finish());
+  FB_ASSIGN_OR_RETURN(auto batch, stream->Next());
+  if (batch == nullptr) return Status::Unavailable("a peer broke off before its rows");
+  FB_ASSIGN_OR_RETURN(RowChunk chunk, RowChunk::Make(std::move(batch)));
+  FB_RETURN_NOT_OK(sink.Begin({.size = chunk.size()}));
+  FB_RETURN_NOT_OK(chunk.Write(
+      [&](const void* data, size_t size) { return sink.Append(data, size); }));
+  return sink.End();
 }
 
 Status PeerClient::FetchByFlight(const std::string& address, const ChunkRequest& request,

@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <stop_token>
 #include <string>
@@ -43,6 +44,11 @@ class ChunkSink {
   // The bytes are gone after the call.
   virtual Status Append(const void* data, size_t size) = 0;
   virtual Status End() = 0;
+  // The peer gave a sign of life: it is at it, or sends. A peer that is well gives one
+  // many times a second.
+  virtual void Heard() {}
+  // From here on it gives none between chunks, however well it is.
+  virtual void WillBeSilent() {}
 };
 
 // Rows by number, pipelined: Ask many times, and Next as often. One thread may ask while
@@ -80,6 +86,11 @@ class PeerClient {
   // `address` is host:port. Returns when every chunk has come, or why not.
   Status FetchChunks(const std::string& address, const ChunkRequest& request,
                      ChunkSink& sink, const CallOptions& options);
+  // Rows by number, in this order, as one chunk: Arrow IPC file bytes (index, key and
+  // checksum are 0). At most 2^20 rows.
+  Status FetchRows(const std::string& address, const RowsRequest& request,
+                   std::span<const uint64_t> rows, ChunkSink& sink,
+                   const CallOptions& options);
   Result<std::unique_ptr<RowStream>> GatherRows(const std::string& address,
                                                 const RowsRequest& request,
                                                 const CallOptions& options);
@@ -88,6 +99,10 @@ class PeerClient {
 
  private:
   class Connections;
+  // Over the bulk channel; nullopt where there is none.
+  std::optional<Status> FetchByBulk(const std::string& address,
+                                    const BulkRequest& request, ChunkSink& sink,
+                                    const CallOptions& options);
   Status FetchByFlight(const std::string& address, const ChunkRequest& request,
                        ChunkSink& sink, const CallOptions& options);
   // The port of the peer's bulk channel; 0 where it has none.

@@ -86,6 +86,14 @@ TEST_P(PeerClientTest, EndsAtItsDeadline) {
   EXPECT_EQ(status.code(), StatusCode::kDeadline) << status;
 }
 
+TEST_P(PeerClientTest, HearsOfAPeerThatIsAtItOrThatItWillNot) {
+  fake_->stuck = 1;
+  Status status = Fetch(Request({1}), {.deadline = Deadline::After(milliseconds(400))});
+  EXPECT_EQ(status.code(), StatusCode::kDeadline) << status;
+  EXPECT_EQ(kept_.silent, !GetParam());
+  EXPECT_EQ(kept_.heard >= 3, GetParam()) << kept_.heard;
+}
+
 TEST_P(PeerClientTest, StopsWhenToldAndTheServerHearsOfIt) {
   fake_->stuck = 1;
   std::stop_source stop;
@@ -242,12 +250,14 @@ TEST(BulkServerTest, ClosesOneConnectionTooManyAndTheClientKnows) {
   KeptChunks kept;
   bool connected = false;
   BulkClient::Place place{"127.0.0.1", server->port()};
-  ASSERT_TRUE(client.Fetch(place, OneChunk(), kept, {}, &connected).ok());
+  ASSERT_TRUE(
+      client.Fetch(place, BulkRequest::Of(OneChunk()), kept, {}, &connected).ok());
   BulkClient other;  // the first one's connection stays open
-  Status status = other.Fetch(place, OneChunk(), kept, {}, &connected);
+  Status status = other.Fetch(place, BulkRequest::Of(OneChunk()), kept, {}, &connected);
   EXPECT_EQ(status.code(), StatusCode::kUnavailable) << status;
   EXPECT_FALSE(connected);
-  EXPECT_TRUE(client.Fetch(place, OneChunk(), kept, {}, &connected).ok());
+  EXPECT_TRUE(
+      client.Fetch(place, BulkRequest::Of(OneChunk()), kept, {}, &connected).ok());
 }
 
 TEST(BulkServerTest, SurvivesRandomBytes) {
@@ -268,8 +278,10 @@ TEST(BulkServerTest, SurvivesRandomBytes) {
   BulkClient client;
   KeptChunks kept;
   bool connected = false;
-  EXPECT_TRUE(
-      client.Fetch({"127.0.0.1", server->port()}, OneChunk(), kept, {}, &connected).ok());
+  EXPECT_TRUE(client
+                  .Fetch({"127.0.0.1", server->port()}, BulkRequest::Of(OneChunk()), kept,
+                         {}, &connected)
+                  .ok());
 }
 
 TEST(ServiceTest, TurnsAwayMoreStreamsThanItTakes) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "flight/bulk_socket.h"
 #include "flight/json_fields.h"
 #include "wire/message.h"
 
@@ -114,6 +115,22 @@ Result<RowsRequest> ParseRowsRequest(std::string_view text) {
   fields.Texts("columns", &request.columns);
   FB_RETURN_NOT_OK(fields.Finish());
   return request;
+}
+
+BulkRequest BulkRequest::Of(const ChunkRequest& request) {
+  std::string ticket = request.ToJson();
+  BulkHeader header{.kind = BulkHeader::Kind::kRequest, .size = ticket.size()};
+  return {header.Encode() + ticket, request.refs.size()};
+}
+
+BulkRequest BulkRequest::Of(const RowsRequest& request, std::span<const uint64_t> rows) {
+  std::string descriptor = request.ToJson();
+  BulkHeader header{.kind = BulkHeader::Kind::kRows,
+                    .size = descriptor.size() + rows.size_bytes(),
+                    .index = static_cast<uint32_t>(descriptor.size())};
+  BulkRequest asked{header.Encode() + descriptor, 1};
+  asked.bytes.append(reinterpret_cast<const char*>(rows.data()), rows.size_bytes());
+  return asked;
 }
 
 Result<Ticket> ParseTicket(std::string_view text) {

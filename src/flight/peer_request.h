@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -38,6 +39,16 @@ struct RowsRequest {
 };
 
 Result<RowsRequest> ParseRowsRequest(std::string_view text);
+
+// What is asked for over the bulk channel, as it is sent.
+struct BulkRequest {
+  std::string bytes;
+  size_t count = 0;  // of the chunks that answer it
+
+  static BulkRequest Of(const ChunkRequest& request);
+  // One chunk of all these rows.
+  static BulkRequest Of(const RowsRequest& request, std::span<const uint64_t> rows);
+};
 
 using Ticket = std::variant<BatchCommand, ChunkRequest>;
 Result<Ticket> ParseTicket(std::string_view text);

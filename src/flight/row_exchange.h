@@ -11,8 +11,6 @@
 
 namespace forebay::flight {
 
-constexpr int64_t kExchangeRowsMax = int64_t{1} << 20;
-
 // Serves until the client has sent its last row numbers, or has gone.
 Status ExchangeRows(const RowsRequest& request, Tables& tables,
                     arrow::flight::FlightMessageReader& in,

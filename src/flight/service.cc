@@ -191,7 +191,8 @@ Status Service::Server::Listen() {
 Status Service::Server::ListenForBulk() {
   if (options_.chunks == nullptr || !options_.bulk) return Status::OK();
   FB_ASSIGN_OR_RETURN(
-      bulk_, BulkServer::Start({.host = options_.host, .chunks = options_.chunks}));
+      bulk_, BulkServer::Start(
+                 {.host = options_.host, .chunks = options_.chunks, .tables = tables_}));
   bulk_port_ = bulk_->port();
   return Status::OK();
 }

@@ -8,7 +8,7 @@
 namespace forebay::node {
 namespace {
 
-constexpr milliseconds kLook{100};         // how often a waiting call looks around
+constexpr milliseconds kLook{25};          // how often a waiting call looks around
 constexpr milliseconds kHeadTime{20'000};  // to learn of a version
 constexpr size_t kVersionsMax = 256;
 
