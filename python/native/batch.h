@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "native/arrow_capsules.h"
-#include "reader/batch_stream.h"
+#include "reader/batches/batch_stream.h"
 
 namespace forebay::python {
 

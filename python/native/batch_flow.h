@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "native/stream_options.h"
-#include "reader/prefetch.h"
+#include "reader/batches/prefetch.h"
 
 namespace forebay::python {
 

@@ -13,7 +13,7 @@
 #include "native/stream.h"
 #include "native/table.h"
 #include "plan/mixture.h"
-#include "reader/mixture_stream.h"
+#include "reader/batches/mixture_stream.h"
 
 namespace forebay::python {
 

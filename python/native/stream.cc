@@ -6,7 +6,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "native/blocking.h"
-#include "reader/batch_stream.h"
+#include "reader/batches/batch_stream.h"
 #include "reader/request/mask.h"
 
 namespace nb = nanobind;

@@ -19,7 +19,7 @@
 #include "cli/text_table.h"
 #include "cli/verbs.h"
 #include "cli/warmup.h"
-#include "reader/batch_stream.h"
+#include "reader/batches/batch_stream.h"
 
 namespace forebay::cli {
 namespace {

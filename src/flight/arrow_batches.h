@@ -9,7 +9,7 @@
 
 #include "base/status.h"
 #include "model/manifest.h"
-#include "reader/batch_stream.h"
+#include "reader/batches/batch_stream.h"
 
 namespace forebay::flight {
 

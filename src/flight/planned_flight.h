@@ -9,7 +9,7 @@
 
 #include "flight/batch_command.h"
 #include "flight/share_stream.h"
-#include "reader/prefetch.h"
+#include "reader/batches/prefetch.h"
 #include "reader/request/column_choice.h"
 
 namespace forebay::flight {

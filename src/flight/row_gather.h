@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "reader/batch_stream.h"
+#include "reader/batches/batch_stream.h"
 #include "reader/chunk_table.h"
 #include "reader/request/column_choice.h"
 

@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "reader/batch_stream.h"
+#include "reader/batches/batch_stream.h"
 #include "reader/buffer_pool.h"
 #include "reader/remote_table.h"
 

@@ -3,7 +3,7 @@
 
 #include "base/status.h"
 #include "model/schema.h"
-#include "reader/batch_stream.h"
+#include "reader/batches/batch_stream.h"
 #include "reader/buffer_pool.h"
 
 namespace forebay::reader {

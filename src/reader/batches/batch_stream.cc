@@ -1,4 +1,4 @@
-#include "reader/batch_stream.h"
+#include "reader/batches/batch_stream.h"
 
 #include <fmt/format.h>
 

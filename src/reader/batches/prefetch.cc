@@ -1,4 +1,4 @@
-#include "reader/prefetch.h"
+#include "reader/batches/prefetch.h"
 
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-#include "reader/mixture_stream.h"
+#include "reader/batches/mixture_stream.h"
 
 #include <fmt/format.h>
 

@@ -10,7 +10,7 @@
 #include "plan/mixture.h"
 #include "plan/order.h"
 #include "plan/sharding.h"
-#include "reader/batches.h"
+#include "reader/batches/batches.h"
 #include "reader/chunk_table.h"
 #include "reader/gather.h"
 #include "reader/row_address.h"

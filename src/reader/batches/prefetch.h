@@ -9,7 +9,7 @@
 #include <optional>
 #include <vector>
 
-#include "reader/batches.h"
+#include "reader/batches/batches.h"
 
 namespace forebay::reader {
 
