@@ -91,7 +91,7 @@ class Dataset:
         self._columns = columns
         self._how = how
         self._schema = Schema(table, columns)
-        self._brought: set[tuple[str, ...]] = set()  # columns that were all in the store
+        self._brought: set[tuple[str, ...] | None] = set()  # columns that were all in the store
 
     @property
     def uri(self) -> str:
@@ -182,8 +182,10 @@ class Dataset:
     def _bring(self, columns: list[str] | None, shuffle: str, resident: bool) -> None:
         """Before an iteration: the order "global" needs all rows in the store. Later
         iterations take what was evicted meanwhile from the source."""
-        key = tuple(self._names_of(columns))
-        if shuffle == "global" and resident and key not in self._brought:
+        if shuffle != "global" or not resident:
+            return
+        key = None if columns is None else tuple(columns)
+        if key not in self._brought:
             bring_all(self._table, columns)
             self._brought.add(key)
 

@@ -73,7 +73,9 @@ class LoaderStats:
         self._ended = time.perf_counter()
         waited = sum(self.waits.values()) - self.first_wait
         starved = waited > max(_WARN_SECONDS, _WARN_SHARE * self.seconds)
-        _log.log(logging.WARNING if starved else logging.INFO, "%s", self)
+        level = logging.WARNING if starved else logging.INFO
+        if _log.isEnabledFor(level):
+            _log.log(level, "%s", self)
 
     @property
     def seconds(self) -> float:

@@ -21,7 +21,7 @@ class Progress:
     def __init__(self) -> None:
         # A tensor, because that is shared with workers however they are started.
         self._tensor = torch.zeros(3, dtype=torch.int64).share_memory_()
-        self._shared = self._tensor.numpy()
+        self._shared = self._numbers()
         self.at = (0, 0)      # epoch, position
         self.resumed = False  # a state was loaded, and nothing was received since
         self.counting = False  # a loop of this process has begun to receive
@@ -31,15 +31,20 @@ class Progress:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self._shared = self._tensor.numpy()
+        self._shared = self._numbers()
+
+    def _numbers(self) -> memoryview:
+        """Those of the tensor, without what torch and numpy do for each access: it is between
+        two epochs that they are set, and the device waits."""
+        return memoryview(self._tensor.numpy())
 
     @property
     def epoch(self) -> int:
-        return int(self._shared[_EPOCH])
+        return self._shared[_EPOCH]
 
     @property
     def start(self) -> int:
-        return int(self._shared[_START])
+        return self._shared[_START]
 
     def go_to(self, epoch: int, position: int, *, resumed: bool = False) -> None:
         self._shared[_EPOCH] = epoch

@@ -66,8 +66,10 @@ class ShardedDataset(torch.utils.data.IterableDataset):
         whole("epoch", epoch)
         if start_step is None and self.progress.resumed and epoch == self.epoch:
             return
-        steps = min(whole("start_step", start_step or 0), ALL_STEPS)
-        start = self.stream(epoch, 0).position_after(steps) if steps else 0
+        start = 0
+        if start_step:
+            steps = min(whole("start_step", start_step), ALL_STEPS)
+            start = self.stream(epoch, 0).position_after(steps)
         self.progress.go_to(epoch, start)
         self.prepare(epoch, start)
 
