@@ -111,7 +111,10 @@ Result<Chunk> ChunkWriter::Commit() {
   FB_RETURN_NOT_OK(FlushBuffer());
   for (;;) {
     auto chunk = Publish();
-    if (chunk.ok()) return chunk;
+    if (chunk.ok()) {
+      bool hand_out = options_.hand_out && kept();
+      return hand_out ? options_.store->ForReaders(tier_, *chunk) : chunk;
+    }
     FB_RETURN_NOT_OK(MoveOn(chunk.status(), draft_->size()));
   }
 }

@@ -43,6 +43,7 @@ class ChunkWriter {
     size_t first_tier = 0;
     size_t tier_end;          // tiers [first_tier, tier_end) are tried
     bool memory_last = true;  // then memory outside of every tier
+    bool hand_out = true;     // Commit's chunk goes to readers
   };
   explicit ChunkWriter(const Options& options);
 

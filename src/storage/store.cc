@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/log.h"
+#include "base/remote_file_system.h"
 #include "storage/directory_tier.h"
 #include "storage/file_io.h"
 #include "storage/memory_tier.h"
@@ -56,6 +57,8 @@ Status Store::OpenTiers() {
     } else {
       FB_ASSIGN_OR_RETURN(shelf->tier, DirectoryTier::Open(options, options_.mode));
     }
+    shelf->remote = options.spec.medium == model::Medium::kNfs ||
+                    RemoteFileSystemOf(options.spec.path) != nullptr;
     shelves_.push_back(std::move(shelf));
   }
   Sweep();
@@ -90,7 +93,8 @@ Result<Chunk> Store::GetFrom(size_t tier, const Hash128& key) {
   if (bad) Condemn(tier, found.entry.name);
   if (found.must_verify) EndVerification(tier, found, chunk.ok());
   if (chunk.ok()) NoteUse(tier, *chunk, found.entry.name);
-  return bad ? Miss(key) : chunk;
+  if (bad) return Miss(key);
+  return chunk.ok() ? ForReaders(tier, *chunk) : chunk;
 }
 
 // Copies the entry. One thread verifies a chunk; others that want it wait for the
@@ -120,7 +124,8 @@ Result<Chunk> Store::OpenFound(size_t tier, const Found& found) {
   // Cheap, and what keeps a reader's mapping of a truncated file from a SIGBUS.
   FB_ASSIGN_OR_RETURN(uint64_t size, FileSize(fd.get()));
   if (size != name.size) return Status::Corrupt("chunk size mismatch");
-  if (found.must_verify) {
+  // What is remote is verified with every copy of it.
+  if (found.must_verify && !shelf.remote) {
     FB_ASSIGN_OR_RETURN(Hash128 checksum,
                         HashFile(fd.get(), size, ChecksumSeed(name.key)));
     if (checksum != name.checksum) return Status::Corrupt("chunk checksum mismatch");

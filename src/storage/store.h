@@ -13,6 +13,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
@@ -92,6 +93,10 @@ class Store {
   bool LookUp(size_t tier, const Hash128& key, Found* found);
   bool FindOnDisk(size_t tier, const Hash128& key);
   void EndVerification(size_t tier, const Found& found, bool good);
+  Result<Chunk> ForReaders(size_t tier, const Chunk& chunk);
+  Result<Chunk> CopyOfRemote(size_t tier, const Chunk& chunk);
+  Result<Chunk> CopyToMemory(const Chunk& chunk);
+  std::shared_ptr<const UniqueFd> LiveCopy(const Hash128& key);
   void NoteUse(size_t tier, const Chunk& chunk, const ChunkName& name);
   bool Drop(size_t tier, const ChunkName& name);
   void Condemn(size_t tier, const ChunkName& name);
@@ -134,6 +139,8 @@ class Store {
   mutable std::mutex mutex_;  // guards what follows and each shelf's index and accounts
   ReaderLedger ledger_;
   std::unordered_set<Hash128> verifying_;
+  // Memory copies of chunks on remote tiers, while somebody has them.
+  std::unordered_map<Hash128, std::weak_ptr<const UniqueFd>> copies_;
   std::condition_variable verified_;
   StoreStats stats_;
 };

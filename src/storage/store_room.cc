@@ -269,7 +269,8 @@ Status Store::CopyToTier(size_t from, size_t to, const Hash128& key) {
                       .size_estimate = chunk->size,
                       .first_tier = to,
                       .tier_end = to + 1,
-                      .memory_last = false});
+                      .memory_last = false,
+                      .hand_out = false});
   FB_RETURN_NOT_OK(writer.Start(chunk->size));
   FB_RETURN_NOT_OK(ReadThrough(chunk->fd->get(), [&](const char* data, size_t size) {
     return writer.Append(data, size);

@@ -15,6 +15,7 @@ struct Store::Shelf {
   TierOptions options;
   std::unique_ptr<Tier> tier;
   TierIndex index;
+  bool remote = false;          // chunks are read here, and never mapped
   uint64_t reserved_bytes = 0;  // of our own drafts
   uint64_t draft_count = 0;
   uint64_t claimed_bytes = 0;  // by other processes' drafts, when last scanned

@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
-#include <fstream>
 #include <thread>
 
 #include "base/errno_status.h"
@@ -35,9 +34,22 @@ bool MayPass(const Status& status) {
          status.code() == StatusCode::kInternal;
 }
 
+// Empty when it cannot be read.
 std::string FileText(const std::string& path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  for (int attempt = 1;; ++attempt) {
+    std::string text;
+    auto fd = OpenFile(path, O_RDONLY);
+    Status read = fd.status();
+    if (fd.ok()) {
+      read = ReadThrough(fd->get(), [&](const char* data, size_t size) {
+        text.append(data, size);
+        return Status::OK();
+      });
+    }
+    if (read.ok()) return text;
+    if (!MayPass(read) || attempt == kAttempts) return {};
+    PauseAfter(attempt);
+  }
 }
 
 // Whoever holds it downloads. Where locks lie or fail, several do: that costs bytes only.
