@@ -59,6 +59,12 @@ forebay_folder_if_there(table ARROW LINK forebay_table_files forebay_table_by_id
 forebay_folder_if_there(table/live ARROW LINK forebay_table forebay_table_filter)
 forebay_folder_if_there(table/dataset ARROW LINK forebay_table_live forebay_table_catalog)
 forebay_folder_if_there(files ARROW LINK forebay_source)
+if(FOREBAY_TESTS)
+  # Makes manifests of trees for tests of those who only read them.
+  add_library(forebay_test_trees STATIC tests/support/files_tree.cc)
+  target_include_directories(forebay_test_trees PUBLIC tests)
+  target_link_libraries(forebay_test_trees PUBLIC forebay_files)
+endif()
 forebay_folder_if_there(wire LINK forebay_model)
 forebay_folder_if_there(meta LINK forebay_model forebay_sqlite forebay_http nlohmann_json::nlohmann_json
                         TEST_LINK forebay_test_support)
@@ -70,6 +76,7 @@ forebay_folder_if_there(reader LINK forebay_model forebay_plan forebay_wire
 forebay_folder_if_there(reader/batches LINK forebay_reader)
 forebay_folder_if_there(reader/request LINK forebay_reader_batches)
 forebay_folder_if_there(reader/files LINK forebay_reader)
+forebay_folder_if_there(fuse LINK forebay_reader_files TEST_LINK forebay_test_trees)
 forebay_folder_if_there(flight ARROW LINK forebay_reader_request forebay_table forebay_arrow_flight
                         nlohmann_json::nlohmann_json)
 forebay_folder_if_there(cache ARROW LINK forebay_storage forebay_source forebay_table_dataset forebay_files
@@ -83,7 +90,8 @@ forebay_folder_if_there(cli LINK forebay_reader_batches forebay_storage forebay_
 # Its verbs are in the table of all verbs, and use what that folder has for every verb.
 forebay_folder_if_there(cli/cluster LINK forebay_cli)
 target_link_libraries(forebay_cli PUBLIC forebay_cli_cluster)
-forebay_folder_if_there(cli/files LINK forebay_cli forebay_reader_files forebay_storage_shared)
+forebay_folder_if_there(cli/files LINK forebay_cli forebay_reader_files forebay_storage_shared
+                        forebay_fuse)
 target_link_libraries(forebay_cli PUBLIC forebay_cli_files)
 # The programs. The command line links no Arrow (docs/adr/0006-two-programs.md).
 function(forebay_program name main)
@@ -96,6 +104,8 @@ forebay_program(forebay forebay_main.cc forebay_cli)
 target_link_options(forebay PRIVATE -Wl,--as-needed)
 forebay_program(forebay-head head_main.cc forebay_head forebay_cli)
 forebay_program(forebay-node node_main.cc forebay_node forebay_head forebay_cli)
+forebay_program(forebay-mount mount_main.cc forebay_fuse forebay_cli)
+target_link_options(forebay-mount PRIVATE -Wl,--as-needed)
 forebay_program(forebay-kubeflow kubeflow_main.cc forebay_kubeflow forebay_cli)
 if(FOREBAY_BENCH)
   add_subdirectory(bench)

@@ -3,6 +3,7 @@
 set(package ${CMAKE_INSTALL_PREFIX}/forebay)
 file(GET_RUNTIME_DEPENDENCIES
   EXECUTABLES ${package}/bin/forebay ${package}/bin/forebay-node ${package}/bin/forebay-head
+              ${package}/bin/forebay-mount
   DIRECTORIES ${arrow_dir}
   PRE_EXCLUDE_REGEXES "^ld-linux" "^lib(c|m|dl|rt|pthread|resolv)\\.so"
   RESOLVED_DEPENDENCIES_VAR libraries)

@@ -1,0 +1,128 @@
+#include "cli/files/mount_arguments.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <filesystem>
+#include <set>
+
+#include "reader/environment/source_environment.h"
+
+namespace forebay::cli {
+namespace {
+
+constexpr size_t kNameBytesMax = 255;
+
+Result<MountSource> ParseSource(const std::string& text) {
+  size_t split = text.rfind('=');
+  if (split == std::string::npos || split == 0) {
+    return Status::Invalid("a source is URI=NAME, for example s3://bucket/a=train, not " +
+                           text);
+  }
+  MountSource source{.uri = text.substr(0, split), .name = text.substr(split + 1)};
+  if (source.name.empty() || source.name == "." || source.name == ".." ||
+      source.name.find('/') != std::string::npos || source.name.size() > kNameBytesMax) {
+    return Status::Invalid("the folder of a source is one plain name, not '" +
+                           source.name + "'");
+  }
+  return source;
+}
+
+}  // namespace
+
+void AddMountArguments(CLI::App& app, MountArguments* arguments) {
+  app.add_option(
+         "PLACES", arguments->places,
+         "SOURCE DIR: what to mount (/data/images, s3://bucket/images) and where; "
+         "with --source only DIR")
+      ->option_text("[SOURCE] DIR");
+  app.add_option("--source", arguments->sources,
+                 "a source that becomes the folder NAME; may be repeated")
+      ->take_all()
+      ->allow_extra_args(false)
+      ->option_text("URI=NAME");
+  app.add_option(
+         "--profile", arguments->profile,
+         "small: opening a file asks nobody; large: whole files are read from the "
+         "store without us (default: by the sizes of the files)")
+      ->check(CLI::IsMember({"small", "large"}))
+      ->option_text("small|large");
+  app.add_option("--memory", arguments->memory,
+                 "the most of the store that is mapped at once")
+      ->option_text("SIZE [1GiB]");
+  app.add_flag("--foreground", arguments->foreground, "stay, and log to stderr");
+  app.add_flag("--allow-other", arguments->allow_other,
+               "let other users read what is mounted");
+  app.add_option("-O,--option", arguments->options,
+                 "of the sources, for example s3.endpoint=http://host:9000; may be "
+                 "repeated")
+      ->take_all()
+      ->allow_extra_args(false)
+      ->option_text("KEY=VALUE");
+  app.add_option("--store", arguments->node.store,
+                 "where chunks are kept (default: FOREBAY_STORE, else the default store)")
+      ->option_text("SPEC");
+  app.add_option("--node", arguments->node.socket,
+                 "the socket of the node to use (default: FOREBAY_NODE, else found or "
+                 "started)")
+      ->option_text("PATH");
+  app.add_option("--timeout", arguments->timeout,
+                 "a file that did not come after so long is an error for who reads it")
+      ->option_text("TIME [10m]");
+}
+
+Result<std::vector<MountSource>> MountSources(const MountArguments& arguments) {
+  size_t wanted = arguments.sources.empty() ? 2 : 1;
+  if (arguments.places.size() != wanted) {
+    return Status::Invalid(wanted == 2 ? "give what to mount and where: SOURCE DIR"
+                                       : "with --source give only where: DIR");
+  }
+  std::vector<MountSource> sources;
+  if (wanted == 2) sources.push_back({.uri = arguments.places[0], .name = ""});
+  std::set<std::string> names;
+  for (const std::string& text : arguments.sources) {
+    FB_ASSIGN_OR_RETURN(MountSource source, ParseSource(text));
+    if (!names.insert(source.name).second) {
+      return Status::Invalid("two sources cannot both be the folder " + source.name);
+    }
+    sources.push_back(std::move(source));
+  }
+  for (MountSource& source : sources) {
+    FB_ASSIGN_OR_RETURN(source.uri, reader::AbsoluteUri(source.uri));
+  }
+  return sources;
+}
+
+Result<std::string> MountDirectory(const MountArguments& arguments) {
+  if (arguments.places.empty()) return Status::Invalid("give a directory");
+  return std::filesystem::absolute(arguments.places.back()).string();
+}
+
+Result<std::vector<std::string>> MountWords(const MountArguments& arguments) {
+  FB_ASSIGN_OR_RETURN(std::vector<MountSource> sources, MountSources(arguments));
+  FB_ASSIGN_OR_RETURN(std::string directory, MountDirectory(arguments));
+  std::vector<std::string> words;
+  auto add = [&](const char* option, const std::string& value) {
+    if (!value.empty()) words.insert(words.end(), {option, value});
+  };
+  for (const MountSource& source : sources) {
+    if (!source.name.empty()) add("--source", source.uri + "=" + source.name);
+  }
+  for (const std::string& option : arguments.options) add("--option", option);
+  add("--profile", arguments.profile);
+  add("--memory", arguments.memory);
+  add("--store", arguments.node.store);
+  if (!arguments.node.socket.empty()) {
+    add("--node", std::filesystem::absolute(arguments.node.socket).string());
+  }
+  add("--timeout", arguments.timeout);
+  if (arguments.foreground) words.emplace_back("--foreground");
+  if (arguments.allow_other) words.emplace_back("--allow-other");
+  words.emplace_back("--");
+  if (sources[0].name.empty()) words.push_back(sources[0].uri);
+  words.push_back(directory);
+  return words;
+}
+
+}  // namespace forebay::cli

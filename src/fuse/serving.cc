@@ -1,0 +1,257 @@
+#include "fuse/serving.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "base/log.h"
+#include "base/uri.h"
+#include "fuse/kernel_protocol.h"
+
+namespace forebay::fuse {
+namespace {
+
+// Requests that wait for the node or the source at once.
+constexpr size_t kWaitingMax = 64;
+constexpr uint32_t kNameBytes = 1024;
+constexpr uint32_t kStatBlockBytes = 4096;
+
+// What the kernel sends after a header, up to the first NUL.
+std::string_view Text(std::string_view body) { return body.substr(0, body.find('\0')); }
+
+std::string PathOf(const Filesystem::File& file) {
+  const model::FilesManifest& manifest = file.generation->contents->manifest();
+  return RedactUri(manifest.root()) + "/" + manifest.FilePath(file.index);
+}
+
+// A source that is gone makes every read fail: one line in a while says it.
+void LogFailure(const Filesystem::File& file, const Status& status) {
+  static std::atomic<int64_t> next_second = 0;
+  int64_t now = Clock::Real().WallNanos() / 1'000'000'000;
+  int64_t next = next_second.load();
+  if (now < next || !next_second.compare_exchange_strong(next, now + 1)) return;
+  spdlog::error("{} cannot be read: {}", PathOf(file), status.message());
+}
+
+}  // namespace
+
+// A request where it was received. What outlives the buffer is copied by whoever needs
+// it.
+struct Serving::Request {
+  Channel channel;
+  fuse_in_header header;
+  std::string_view body;
+
+  uint64_t unique() const { return header.unique; }
+  uint64_t node() const { return header.nodeid; }
+  void Fail(int error) const { channel.Fail(unique(), error); }
+  template <typename T>
+  bool Answer(const T& value) const {
+    return channel.Answer(unique(), BytesOf(value));
+  }
+  void Done() const { channel.Answer(unique(), std::string_view()); }
+  // The struct at the beginning of the body; zeros where the body is too short.
+  template <typename T>
+  T As() const {
+    T out{};
+    std::memcpy(&out, body.data(), std::min(sizeof(T), body.size()));
+    return out;
+  }
+};
+
+int ErrnoOf(const Status& status) {
+  switch (status.code()) {
+    case StatusCode::kOk: return 0;
+    // It is no longer there as it was when it was listed.
+    case StatusCode::kChanged:
+    case StatusCode::kNotFound: return ESTALE;
+    case StatusCode::kPermission: return EACCES;
+    case StatusCode::kDeadline: return ETIMEDOUT;
+    case StatusCode::kInvalid:
+    case StatusCode::kCorrupt:
+    case StatusCode::kFull:
+    case StatusCode::kUnavailable:
+    case StatusCode::kUnsupported:
+    case StatusCode::kCancelled:
+    case StatusCode::kInternal: return EIO;
+  }
+  return EIO;
+}
+
+Serving::Serving(Options options) : options_(std::move(options)), waiting_(kWaitingMax) {
+  for (int fd : options_.channels) {
+    threads_.emplace_back([this, fd] { Run(Channel(fd)); });
+  }
+}
+
+void Serving::Run(Channel channel) {
+  std::vector<char> buffer(kRequestBytesMax);
+  // A page that went away would be an error of the request it was wanted for.
+  (void)::mlock(buffer.data(), buffer.size());
+  for (;;) {
+    auto bytes = channel.Receive(buffer);
+    if (!bytes.ok()) {
+      spdlog::error("{}; the serving process ends", bytes.status().message());
+      std::_Exit(1);  // the supervisor starts the next one
+    }
+    if (bytes->empty()) return options_.on_unmounted();
+    Request request{channel, {}, bytes->substr(sizeof(fuse_in_header))};
+    std::memcpy(&request.header, bytes->data(), sizeof(fuse_in_header));
+    Dispatch(request);
+  }
+}
+
+void Serving::Dispatch(const Request& request) {
+  switch (request.header.opcode) {
+    case FUSE_LOOKUP: return OnLookup(request);
+    case FUSE_FORGET:
+    case FUSE_BATCH_FORGET:
+      return;  // inodes are numbers: there is nothing to forget, and no answer
+    case FUSE_GETATTR: return OnGetAttributes(request);
+    case FUSE_OPEN: return OnOpen(request);
+    case FUSE_RELEASE: return OnRelease(request);
+    case FUSE_READ: return OnRead(request);
+    case FUSE_READDIR: return OnReadDirectory(request, false);
+    case FUSE_READDIRPLUS: return OnReadDirectory(request, true);
+    case FUSE_STATFS: return OnStatFilesystem(request);
+    case FUSE_GETXATTR: return OnGetExtended(request);
+    case FUSE_LISTXATTR: return OnListExtended(request);
+    case FUSE_READLINK: return request.Fail(EINVAL);  // a tree has no links
+    case FUSE_RELEASEDIR:
+    case FUSE_DESTROY: return request.Done();
+    case FUSE_SETATTR:
+    case FUSE_WRITE:
+    case FUSE_CREATE:
+    case FUSE_MKDIR:
+    case FUSE_UNLINK:
+    case FUSE_SETXATTR: return request.Fail(EROFS);
+    default:
+      // The kernel does by itself what it need not ask for, OPENDIR among them, and
+      // never asks again.
+      return request.Fail(ENOSYS);
+  }
+}
+
+void Serving::OnLookup(const Request& request) {
+  Attributes attributes;
+  int error =
+      options_.filesystem->Lookup(request.node(), Text(request.body), &attributes);
+  if (error == ENOENT) return void(request.Answer(NoEntry(options_.look)));
+  if (error != 0) return request.Fail(error);
+  request.Answer(KernelEntry(attributes, options_.look));
+}
+
+void Serving::OnGetAttributes(const Request& request) {
+  Attributes attributes;
+  int error = options_.filesystem->GetAttributes(request.node(), &attributes);
+  if (error != 0) return request.Fail(error);
+  fuse_attr_out out{};
+  out.attr_valid = options_.look.valid_seconds;
+  out.attr = KernelAttributes(attributes, options_.look);
+  request.Answer(out);
+}
+
+void Serving::OnOpen(const Request& request) {
+  if (options_.opened->without_message()) return request.Fail(ENOSYS);
+  auto file = options_.filesystem->FindFile(request.node());
+  if (!file) return request.Fail(ESTALE);
+  auto open = [this, request, file = *std::move(file)] {
+    auto opened = options_.opened->Open(request.node(), request.unique(), file);
+    if (!opened.ok()) {
+      LogFailure(file, opened.status());
+      return request.Fail(ErrnoOf(opened.status()));
+    }
+    // Nobody will close what nobody waits for any more.
+    if (!request.Answer(*opened)) options_.opened->Release(request.node(), opened->fh);
+  };
+  if (options_.opened->may_wait(*options_.filesystem->FindFile(request.node()))) {
+    waiting_.Submit(open);
+  } else {
+    open();
+  }
+}
+
+void Serving::OnRelease(const Request& request) {
+  options_.opened->Release(request.node(), request.As<fuse_release_in>().fh);
+  request.Done();
+}
+
+void Serving::OnRead(const Request& request) {
+  auto in = request.As<fuse_read_in>();
+  auto file = options_.filesystem->FindFile(request.node());
+  if (!file) return request.Fail(ESTALE);
+  if (auto pieces = Filesystem::TryRead(*file, in.offset, in.size)) {
+    request.channel.Answer(request.unique(), *pieces);
+    return;
+  }
+  waiting_.Submit([request, in, file = *std::move(file)] {
+    auto pieces = Filesystem::Read(file, in.offset, in.size);
+    if (pieces.ok()) {
+      request.channel.Answer(request.unique(), *pieces);
+      return;
+    }
+    LogFailure(file, pieces.status());
+    request.Fail(ErrnoOf(pieces.status()));
+  });
+}
+
+void Serving::OnReadDirectory(const Request& request, bool plus) {
+  auto in = request.As<fuse_read_in>();
+  DirectoryAnswer answer(in.size, plus);
+  int error =
+      options_.filesystem->List(request.node(), in.offset, [&](const Entry& entry) {
+        Attributes attributes;
+        bool linked = plus && entry.current &&
+                      options_.filesystem->GetAttributes(entry.node, &attributes) == 0;
+        if (!linked) return answer.Add(entry, nullptr);
+        fuse_entry_out out = KernelEntry(attributes, options_.look);
+        return answer.Add(entry, &out);
+      });
+  if (error != 0) return request.Fail(error);
+  request.channel.Answer(request.unique(), answer.bytes());
+}
+
+void Serving::OnStatFilesystem(const Request& request) {
+  Filesystem::Totals totals = options_.filesystem->totals();
+  fuse_statfs_out out{};
+  out.st.blocks = (totals.bytes + kStatBlockBytes - 1) / kStatBlockBytes;
+  out.st.files = totals.files;
+  out.st.bsize = out.st.frsize = kStatBlockBytes;
+  out.st.namelen = kNameBytes;
+  request.Answer(out);
+}
+
+// With no room given, the answer is how much there must be.
+void Serving::AnswerExtended(const Request& request, std::string_view value,
+                             uint32_t room) {
+  if (room == 0) {
+    fuse_getxattr_out out{.size = static_cast<uint32_t>(value.size()), .padding = 0};
+    return void(request.Answer(out));
+  }
+  if (value.size() > room) return request.Fail(ERANGE);
+  request.channel.Answer(request.unique(), value);
+}
+
+void Serving::OnGetExtended(const Request& request) {
+  auto in = request.As<fuse_getxattr_in>();
+  if (request.body.size() < sizeof(in)) return request.Fail(EINVAL);
+  std::string value;
+  int error = options_.filesystem->ExtendedAttribute(
+      request.node(), Text(request.body.substr(sizeof(in))), &value);
+  if (error != 0) return request.Fail(error);
+  AnswerExtended(request, value, in.size);
+}
+
+void Serving::OnListExtended(const Request& request) {
+  std::string names;
+  for (const std::string& name :
+       options_.filesystem->ExtendedAttributeNames(request.node())) {
+    names += name;
+    names += '\0';
+  }
+  AnswerExtended(request, names, request.As<fuse_getxattr_in>().size);
+}
+
+}  // namespace forebay::fuse

@@ -1,0 +1,55 @@
+// Answers the kernel's requests: threads that read them, one per channel, and a pool for
+// those that must wait for the node or the source. A request that finds its bytes mapped
+// is answered by the thread that read it.
+#pragma once
+
+#include <memory>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "base/thread_pool.h"
+#include "fuse/answers.h"
+#include "fuse/channel.h"
+#include "fuse/filesystem.h"
+#include "fuse/opened_files.h"
+
+namespace forebay::fuse {
+
+class Serving {
+ public:
+  struct Options {
+    Filesystem* filesystem = nullptr;
+    OpenedFiles* opened = nullptr;
+    std::vector<int> channels;
+    Look look;
+    // Called in a thread of its own once the file system is unmounted.
+    std::function<void()> on_unmounted;
+  };
+  explicit Serving(Options options);
+
+ private:
+  struct Request;
+
+  void Run(Channel channel);
+  void Dispatch(const Request& request);
+  void OnLookup(const Request& request);
+  void OnGetAttributes(const Request& request);
+  void OnOpen(const Request& request);
+  void OnRelease(const Request& request);
+  void OnRead(const Request& request);
+  void OnReadDirectory(const Request& request, bool plus);
+  void OnStatFilesystem(const Request& request);
+  void OnGetExtended(const Request& request);
+  void OnListExtended(const Request& request);
+  void AnswerExtended(const Request& request, std::string_view value, uint32_t room);
+
+  Options options_;
+  ThreadPool waiting_;
+  std::vector<std::thread> threads_;
+};
+
+// What a reader is told when the bytes cannot be had.
+int ErrnoOf(const Status& status);
+
+}  // namespace forebay::fuse

@@ -1,0 +1,60 @@
+// The sources of a mount in its serving process: opens them, or goes on with the versions
+// that the process before had, and looks for newer ones.
+#pragma once
+
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "fuse/filesystem.h"
+#include "fuse/supervisor_link.h"
+
+namespace forebay::fuse {
+
+struct SourceSpec {
+  std::string uri;   // absolute
+  std::string name;  // the folder it is; empty: the mount itself
+};
+
+class Sources {
+ public:
+  struct Options {
+    std::vector<SourceSpec> specs;
+    reader::OpenOptions open;
+    uint64_t memory_bytes = 0;  // of mapped chunks
+    Filesystem* filesystem = nullptr;
+    SupervisorLink* supervisor = nullptr;
+  };
+  explicit Sources(Options options) : options_(std::move(options)) {}
+
+  // Every source at its version of now; the supervisor is told.
+  Status Open();
+  // A version that the supervisor kept.
+  Status Resume(Letter letter);
+
+  struct Refreshed {
+    uint32_t source = 0;
+    GenerationPtr before;
+    GenerationPtr now;
+  };
+  // Adds those whose version changed, also when another one fails. The file system shows
+  // them from now on; the kernel does not know it yet.
+  Status Refresh(std::vector<Refreshed>* out);
+  // The last step of every source, for whoever must tell the kernel again.
+  std::vector<Refreshed> LastSteps() const;
+  // What was opened so far, by the way: mapped now.
+  uint64_t mapped_bytes();
+
+ private:
+  Result<reader::OpenOptions> OptionsOf(const SourceSpec& spec) const;
+  Result<bool> OpenNext(uint32_t source);
+  Status Keep(uint32_t source, std::shared_ptr<reader::RemoteFiles> files,
+              GenerationPtr generation);
+  Status Tell(uint32_t source, const Generation& generation, int manifest, int births);
+
+  Options options_;
+  mutable std::mutex mutex_;
+  std::vector<std::shared_ptr<reader::RemoteFiles>> opened_;
+};
+
+}  // namespace forebay::fuse

@@ -1,0 +1,73 @@
+// What supervisor and serving process say to each other over a socket of their own. Both
+// are the same program, so the messages are plain structs.
+//
+//   supervisor → serving   kVersion… (what is known), then kOpen or kServe
+//   serving → supervisor   kVersion… kOpened, or kFailed        (after kOpen)
+//                          kReady                               (after kServe)
+//                          kVersion, kOpenBacking → answered; kCloseBacking, kSettled
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "wire/channel.h"
+
+namespace forebay::fuse {
+
+enum class Say : uint32_t {
+  kVersion,       // source, generation, size of the manifest; descriptors: it, its births
+  kOpen,          // open the sources: there is no mount yet
+  kOpened,        // value: the profile
+  kFailed,        // value: a StatusCode; the text says why
+  kServe,         // value: the profile; flags; descriptors: channels
+  kReady,         // requests are answered from now on
+  kOpenBacking,   // node, handle; descriptor: the file to read instead, or none
+  kCloseBacking,  // node, handle
+  kSettled,       // the kernel was told everything about the newest versions
+  kDone,          // the answer: value is a backing id, 0 for none
+};
+
+constexpr uint32_t kFlagPassthrough = 1;
+constexpr uint32_t kFlagUnsettled = 2;  // a refresh was cut off: tell the kernel again
+
+struct Message {
+  Say say = Say::kDone;
+  uint32_t source = 0;
+  uint32_t generation = 0;
+  uint32_t flags = 0;
+  uint64_t node = 0;
+  uint64_t handle = 0;
+  uint64_t size = 0;
+  int32_t value = 0;
+  int32_t reserved = 0;
+  int64_t time_ns = 0;  // when it was mounted
+};
+
+struct Letter {
+  Message message;
+  std::string text;
+  std::vector<UniqueFd> fds;
+};
+
+class SupervisorLink {
+ public:
+  explicit SupervisorLink(UniqueFd socket) : channel_(std::move(socket)) {}
+
+  Status Send(const Message& message, const std::vector<int>& fds = {},
+              const std::string& text = "");
+  // kUnavailable when the other side has gone.
+  Result<Letter> Receive();
+  // What has come already.
+  Result<std::optional<Letter>> TryReceive();
+  // Sends and waits for the answer. Thread-safe; one at a time.
+  Result<Message> Call(const Message& message, const std::vector<int>& fds = {});
+  int fd() const { return channel_.fd(); }
+
+ private:
+  std::mutex call_mutex_;
+  wire::Channel channel_;
+};
+
+}  // namespace forebay::fuse

@@ -1,0 +1,23 @@
+#include "support/files_tree.h"
+
+#include "base/hash.h"
+#include "files/build_manifest.h"
+
+namespace forebay::testing {
+
+std::shared_ptr<const model::FilesManifest> ManifestOf(const Tree& tree) {
+  files::FileList list;
+  int64_t time = 0;
+  for (const auto& [path, bytes] : tree) {
+    model::ObjectIdentity identity;
+    identity.size = static_cast<int64_t>(bytes.size());
+    identity.etag = HashBytes(bytes).ToHex();
+    identity.mtime_ns = ++time * 1'000'000'000;
+    list.Add(path, identity);
+  }
+  auto bytes = std::make_shared<const std::string>(
+      files::BuildFilesManifest({.root = "s3://b/p", .origin = "o"}, std::move(list)));
+  return model::FilesManifest::View(*bytes, bytes).ValueOrDie();
+}
+
+}  // namespace forebay::testing

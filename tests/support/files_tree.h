@@ -1,0 +1,16 @@
+// Manifests of made-up trees, for tests.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "model/files_manifest.h"
+
+namespace forebay::testing {
+
+// Path → bytes; the etag of a file is a hash of its bytes, its time is counted from 1.
+using Tree = std::map<std::string, std::string>;
+std::shared_ptr<const model::FilesManifest> ManifestOf(const Tree& tree);
+
+}  // namespace forebay::testing
