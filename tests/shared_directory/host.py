@@ -94,7 +94,7 @@ class Host:
             if time.monotonic() > end:
                 break
             if rng.random() < self.config["gc"]:
-                outcome, text = self.forebay("store", "gc", self.shared, "--grace", "0s",
+                outcome, text = self.forebay("store", "gc", self.shared, "--grace", "1s",
                                              "--keep-free", self.config["keep_free"])
                 self.note("gc" if outcome == "ok" else "gc " + outcome, text)
             self.use(rng, names[turn % len(names)], worker)

@@ -1,0 +1,31 @@
+"""Each test has mounts, a node and a store of its own, which end with it."""
+
+import subprocess
+
+import pytest
+from mounts import HERE, Mounts, ReaderModel, why_not
+
+
+@pytest.fixture
+def mounts(tmp_path):
+    if why_not():
+        pytest.skip(why_not())
+    mounts = Mounts(tmp_path)
+    yield mounts
+    mounts.end()
+
+
+@pytest.fixture(scope="session")
+def reader_program(tmp_path_factory):
+    program = tmp_path_factory.mktemp("reader") / "reader_model"
+    subprocess.run(["c++", "-std=c++20", "-O2", "-pthread", "-o", program,
+                    HERE / "reader_model.cc"], check=True)
+    return program
+
+
+@pytest.fixture
+def readers(reader_program):
+    """readers(mount, model, threads=…): reads until the block ends."""
+    def start(mount, model, **settings):
+        return ReaderModel(reader_program, mount, model, **settings)
+    return start

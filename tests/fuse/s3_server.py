@@ -1,0 +1,64 @@
+"""An S3 server (versitygw, from tools/setup-test) of a test's own."""
+
+import os
+import shutil
+import socket
+import subprocess
+import time
+from pathlib import Path
+
+import pyarrow.fs
+import pytest
+
+KEY, SECRET, REGION = "FOREBAYTESTKEY", "FOREBAYTESTSECRET", "us-east-1"
+
+
+class S3Server:
+    def __init__(self, folder):
+        tools = os.environ.get("FOREBAY_TOOLS", Path.home() / ".cache/forebay-dev/tools")
+        self.program = shutil.which("versitygw", path=str(tools))
+        if self.program is None:
+            pytest.skip("versitygw is not installed: run tools/setup-test")
+        self.folder = Path(folder)
+
+    def __enter__(self):
+        (self.folder / "data").mkdir(parents=True)
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = free.getsockname()[1]
+        self.process = subprocess.Popen(
+            [self.program, "--port", f"127.0.0.1:{self.port}", "posix", self.folder / "data"],
+            cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            env={**os.environ, "ROOT_ACCESS_KEY": KEY, "ROOT_SECRET_KEY": SECRET})
+        end = time.monotonic() + 20
+        while True:
+            with socket.socket() as link:
+                if link.connect_ex(("127.0.0.1", self.port)) == 0:
+                    break
+            assert time.monotonic() < end, "versitygw does not start"
+            time.sleep(0.05)
+        self.files = pyarrow.fs.S3FileSystem(
+            endpoint_override=self.endpoint, access_key=KEY, secret_key=SECRET, region=REGION,
+            allow_bucket_creation=True)
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.wait()
+
+    @property
+    def endpoint(self):
+        return f"http://127.0.0.1:{self.port}"
+
+    def options(self):
+        """For the command line."""
+        pairs = {"s3.endpoint": self.endpoint, "s3.access-key-id": KEY,
+                 "s3.secret-access-key": SECRET, "s3.region": REGION}
+        return [word for key, value in pairs.items() for word in ("-O", f"{key}={value}")]
+
+    def make_bucket(self, name):
+        self.files.create_dir(name)
+
+    def put(self, bucket, key, data):
+        with self.files.open_output_stream(f"{bucket}/{key}") as out:
+            out.write(data)

@@ -1,0 +1,98 @@
+"""What a mount shows when its source changes or goes away."""
+
+import errno
+import os
+import random
+import time
+
+import pytest
+from mounts import OLD, write_files
+from s3_server import S3Server
+
+MIB = 1 << 20
+
+
+def read_or_stale(fd, size, offset):
+    """The bytes, or None when they are gone for good."""
+    try:
+        return os.pread(fd, size, offset)
+    except OSError as error:
+        assert error.errno == errno.ESTALE, error
+        return None
+
+
+def assert_old_or_stale(fd, old):
+    """Reads everything anew; how many pieces could not be had."""
+    os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+    lost = 0
+    for offset in range(0, len(old), MIB):
+        piece = read_or_stale(fd, MIB, offset)
+        assert piece is None or piece == old[offset:offset + MIB], f"a mix at {offset}"
+        lost += piece is None
+    return lost
+
+
+@pytest.fixture(params=["local", "s3"])
+def place(request, tmp_path):
+    """(uri, mount options, put): a source whose objects can be overwritten."""
+    if request.param == "local":
+        folder = write_files(tmp_path / "source", {})
+
+        def put(name, data, when=OLD):
+            write_files(folder, {name: data})
+            os.utime(folder / name, (when, when))
+        yield str(folder), [], put
+        return
+    with S3Server(tmp_path / "s3") as server:
+        server.make_bucket("changing")
+        yield "s3://changing", server.options(), lambda name, data, when=0: server.put(
+            "changing", name, data)
+
+
+@pytest.mark.parametrize("profile", ["small", "large"])
+def test_an_object_overwritten_in_the_middle_of_a_read_is_never_a_mix(mounts, place, profile):
+    uri, options, put = place
+    rng = random.Random(5)
+    old = {"huge": rng.randbytes(MIB) * 96, "whole": rng.randbytes(3 * MIB), "small": b"old" * 500,
+           "cached": rng.randbytes(MIB)}
+    for name, data in old.items():
+        put(name, data)
+    mount = mounts.mount(uri, "--profile", profile, *options)
+    assert (mount / "cached").read_bytes() == old["cached"]
+    files = {name: os.open(mount / name, os.O_RDONLY) for name in old}
+    assert os.pread(files["huge"], MIB, 0) == old["huge"][:MIB]
+    for name, data in old.items():
+        put(name, bytes(len(data)), when=OLD + 100)
+    lost = {name: assert_old_or_stale(files[name], data) for name, data in old.items()}
+    assert lost["cached"] == 0
+    assert lost["huge"] > 0, "nobody fetched 96 MiB for one read"
+    mounts.run("refresh", mount)
+    for name, data in old.items():
+        assert (mount / name).read_bytes() == bytes(len(data)), "paths are new after a refresh"
+        assert_old_or_stale(files[name], data)
+        os.close(files[name])
+
+
+def test_cached_files_go_on_when_the_source_is_gone(mounts, tmp_path):
+    rng = random.Random(6)
+    contents = {f"{i:02}": rng.randbytes(200_000) for i in range(20)}
+    with S3Server(tmp_path / "s3") as server:
+        server.make_bucket("gone")
+        for name, data in contents.items():
+            server.put("gone", name, data)
+        mount = mounts.mount("s3://gone", "--timeout", "3s", *server.options())
+        cached = sorted(contents)[:15]
+        for name in cached:
+            assert (mount / name).read_bytes() == contents[name]
+    for round in range(2):
+        for name in cached:
+            with open(mount / name, "rb") as file:
+                os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+                assert file.read() == contents[name]
+        assert sorted(os.listdir(mount)) == sorted(contents)
+        if round == 0:
+            mounts.kill_server(mount)
+    began = time.monotonic()
+    with pytest.raises(OSError):
+        (mount / sorted(contents)[19]).read_bytes()
+    assert time.monotonic() - began < 60

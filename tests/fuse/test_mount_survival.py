@@ -1,0 +1,87 @@
+"""Whoever serves a mount may die at any moment: nobody who reads notices more than a pause."""
+
+import mmap
+import os
+import random
+import time
+
+import pytest
+from mounts import wait_until, write_files
+
+STALL_S = 2.0
+
+
+@pytest.fixture
+def source(tmp_path):
+    rng = random.Random(11)
+    contents = {f"small/{i % 10}/{i:04}": rng.randbytes(rng.randrange(40_000)) for i in range(400)}
+    contents |= {f"whole/{i}": rng.randbytes(700_000) for i in range(20)}
+    contents["huge"] = rng.randbytes(1 << 20) * 70
+    return write_files(tmp_path / "source", contents)
+
+
+@pytest.mark.parametrize("profile", ["small", "large"])
+@pytest.mark.parametrize(
+    "kills", [8, pytest.param(100, marks=[pytest.mark.slow, pytest.mark.timeout(600)])])
+def test_the_serving_process_is_killed_under_32_readers(mounts, readers, source, profile, kills):
+    mount = mounts.mount(source, "--profile", profile)
+    rng, killed = random.Random(kills), set()
+    with readers(mount, source, threads=32, seed=kills, longest=65536) as reading:
+        while len(killed) < kills:
+            time.sleep(rng.uniform(0.02, 0.5))
+            killed.add(mounts.kill_server(mount))
+            killed.discard(None)
+        time.sleep(0.5)
+    assert reading.found["errors"] == {}
+    assert reading.found["longest_s"] <= STALL_S
+    assert mounts.serving_pid(mount) not in killed
+
+
+@pytest.mark.parametrize("profile", ["small", "large"])
+def test_open_files_and_mappings_outlive_the_serving_process(mounts, source, profile):
+    mount = mounts.mount(source, "--profile", profile)
+    names = ["small/3/0003", "whole/7", "huge"]
+    opened = [open(mount / name, "rb") for name in names]
+    mapped = [mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) for file in opened]
+    for _ in range(3):
+        dead = mounts.kill_server(mount)
+        wait_until(lambda: mounts.serving_pid(mount) not in (None, dead), "nobody serves it again")
+        for name, file, mapping in zip(names, opened, mapped):
+            wanted = (source / name).read_bytes()
+            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+            assert os.pread(file.fileno(), len(wanted), 0) == wanted
+            assert mapping[:] == wanted
+    for mapping in mapped:
+        mapping.close()
+    for file in opened:
+        file.close()
+
+
+def test_the_node_may_die_under_readers(mounts, readers, source):
+    mount = mounts.mount(source, "--profile", "small")
+    with readers(mount, source, threads=8, longest=65536) as reading:
+        for _ in range(3):
+            time.sleep(0.5)
+            for pid in mounts.node_pids():
+                os.kill(pid, 9)
+        time.sleep(1)
+    assert reading.found["errors"] == {}
+
+
+def test_what_a_crash_of_everything_left_is_cleaned_by_the_next_mount(mounts, source):
+    mount = mounts.mount(source)
+    serving = mounts.serving_pid(mount)
+    with open(f"/proc/{serving}/stat") as file:
+        supervisor = int(file.read().rsplit(")", 1)[1].split()[1])
+    os.kill(supervisor, 9)
+    os.kill(serving, 9)
+
+    def is_dead():
+        try:
+            os.listdir(mount)
+        except OSError:
+            return True
+        return False
+    wait_until(is_dead, "the mount goes on without anybody")
+    assert mounts.mount(source) == mount
+    assert (mount / "small/3/0003").read_bytes() == (source / "small/3/0003").read_bytes()
