@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/thread_pool.h"
+#include "cache/block_memory_pool.h"
 #include "cache/catalog.h"
 #include "cache/files_engine.h"
 #include "cache/fill_queue.h"
@@ -42,6 +43,9 @@ class Engine {
     return static_cast<uint64_t>(memory_.max_memory());
   }
 
+  // Gives back memory that decoding has used and does not need now.
+  void ReleaseMemory() { memory_.ReleaseUnused(); }
+
   Coverage Covered(const View& view) const;
 
   // Brings every chunk of the view into the store. `report` hears the progress and says
@@ -60,6 +64,7 @@ class Engine {
  private:
   std::unique_ptr<storage::Store> store_;
   std::shared_ptr<NextUse> next_use_;
+  BlockMemoryPool blocks_;
   table::CappedMemoryPool memory_;
   table::FooterCache footers_;
   ThreadPool read_pool_;

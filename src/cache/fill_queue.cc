@@ -23,6 +23,9 @@ struct FillQueue::Job {
 
 namespace {
 
+// Without fills, before memory is given back.
+constexpr milliseconds kIdle{1000};
+
 ChunkFuture Ready(Result<storage::Chunk> result) {
   std::promise<Result<Brought>> promise;
   if (result.ok()) {
@@ -165,11 +168,7 @@ FillQueue::Counters FillQueue::counters() const {
 void FillQueue::Work() {
   std::unique_lock lock(mutex_);
   for (;;) {
-    wake_.wait(lock, [this] {
-      if (stopping_) return true;
-      if (queue_.empty()) return false;
-      return !queue_.begin()->second->alone || counters_.running == 0;
-    });
+    AwaitJob(lock);
     if (stopping_) return;
     std::shared_ptr<Job> job = queue_.begin()->second;
     Dequeue(*job);
@@ -185,6 +184,23 @@ void FillQueue::Work() {
     }
     wake_.notify_all();
   }
+}
+
+// Until there is something to do. Memory that nobody has needed for a while is given
+// back: by each thread, because allocators keep some for each.
+void FillQueue::AwaitJob(std::unique_lock<std::mutex>& lock) {
+  auto ready = [this] {
+    if (stopping_) return true;
+    if (queue_.empty()) return false;
+    return !queue_.begin()->second->alone || counters_.running == 0;
+  };
+  do {
+    if (wake_.wait_for(lock, kIdle, ready)) return;
+  } while (counters_.running > 0);
+  lock.unlock();
+  options_.memory->ReleaseUnused();
+  lock.lock();
+  wake_.wait(lock, ready);
 }
 
 Status FillQueue::RunJob(Job& job, std::unique_lock<std::mutex>& lock) {

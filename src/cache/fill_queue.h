@@ -81,6 +81,7 @@ class FillQueue {
   void Cover(const std::shared_ptr<Job>& job, uint32_t group);
   void Raise(const std::shared_ptr<Job>& job, Need need, ClientId client);
   void Work();
+  void AwaitJob(std::unique_lock<std::mutex>& lock);
   Status RunJob(Job& job, std::unique_lock<std::mutex>& lock);
   void FinishJob(Job& job, const Status& status);
   void Resolve(const Hash128& key, Result<Brought> result);

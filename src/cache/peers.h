@@ -1,11 +1,35 @@
 // The other nodes of a cluster as a fill sees them: a seam, since they live above.
 #pragma once
 
+#include <cstdint>
+#include <stop_token>
 #include <vector>
 
+#include "base/unique_fd.h"
 #include "cache/fill.h"
 
 namespace forebay::cache {
+
+// Rows of a view by number, in this order.
+struct RowRequest {
+  View view;
+  std::vector<uint64_t> rows;
+  storage::Store* store = nullptr;  // what is there need not be brought
+  Deadline deadline = Deadline::Never();
+  std::stop_token stop{};
+};
+
+// Rows that peers gathered: each part is a chunk (docs/formats/chunk.md) with all columns
+// of the view, and has its rows in the order in which they were asked for.
+struct GatheredRows {
+  static constexpr uint32_t kInChunks = 0xFFFFFFFF;
+  struct Part {
+    UniqueFd fd;
+    uint64_t size = 0;
+  };
+  std::vector<uint32_t> part_of;  // of each row; kInChunks: better read from its chunks
+  std::vector<Part> parts;
+};
 
 // Thread-safe.
 class Peers {
@@ -17,6 +41,15 @@ class Peers {
   // object.
   virtual Result<std::vector<FillChunk>> Bring(const FillRequest& request,
                                                const FillContext& context) = 0;
+  // Rows that are needed soon, where their chunks are not. What no peer gave is
+  // kInChunks.
+  virtual Result<GatheredRows> Gather(const RowRequest& request) {
+    return GatheredRows{
+        .part_of = std::vector<uint32_t>(request.rows.size(), GatheredRows::kInChunks),
+        .parts = {}};
+  }
+  // What all nodes together can hold of such a version; 0: not known.
+  virtual uint64_t RoomBytes(Deadline) { return 0; }
 };
 
 }  // namespace forebay::cache

@@ -63,8 +63,6 @@ Result<pid_t> StartNode(const std::vector<std::string>& command) {
   ::prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (::getppid() != parent) ::_exit(1);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
-  // Arrow's allocator would keep what decoding has freed: a fifth of a small table.
-  ::setenv("MIMALLOC_PURGE_DELAY", "0", /*overwrite=*/0);
   ::execv(argv[0], argv.data());
   ::_exit(127);
 }

@@ -1,6 +1,5 @@
 #include "node/share_warmer.h"
 
-#include <arrow/memory_pool.h>
 #include <fmt/format.h>
 #include <malloc.h>
 
@@ -168,7 +167,7 @@ void ShareWarmer::Warm(const cluster::WarmupOrder& order) {
   report.done = true;
   if (Note(report)) datasets_->home()->link().BeatSoon();
   // What decoding needed is free again, but kept by allocators: chunks may need it more.
-  arrow::default_memory_pool()->ReleaseUnused();
+  engine_->ReleaseMemory();
   ::malloc_trim(0);
 }
 
