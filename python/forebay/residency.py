@@ -20,15 +20,36 @@ def bring_all(table: _native.Table, columns: list[str] | None) -> None:
     ``forebay``; NoRoom says by how much they do not fit."""
     needed, quota = table.residency(columns)
     if 0 < quota < needed:
-        raise NoRoom(_sentence(table.uri, needed, quota))
+        _gather_or_fail(table, columns, needed, quota)
+        return
     coverage = table.coverage(columns)
     if coverage.chunks_stored == coverage.chunk_count:
         return
     filling = _Filling(table.uri, quota)
-    if _warmed_up(table, columns, filling):
-        coverage = table.coverage(columns)
-        if coverage.chunks_stored < coverage.chunk_count:
-            filling.require_room()
+    try:
+        if _warmed_up(table, columns, filling):
+            coverage = table.coverage(columns)
+            if coverage.chunks_stored < coverage.chunk_count:
+                filling.require_room()
+    except _TooLarge as large:
+        _gather_or_fail(table, columns, large.needed, quota)
+
+
+def _gather_or_fail(table: _native.Table, columns: list[str] | None, needed: int,
+                    quota: int) -> None:
+    """Rows come one by one from the other nodes, where those together have room for all."""
+    cluster = table.room(columns)[1] if table.uri.startswith("forebay://") else 0
+    if cluster < needed:
+        raise NoRoom(_sentence(table.uri, needed, max(cluster, quota), cluster > quota))
+    table.set_gathers(columns)
+
+
+class _TooLarge(Exception):
+    """A table turned out to need more bytes than the store has."""
+
+    def __init__(self, needed: int):
+        super().__init__(needed)
+        self.needed = needed
 
 
 def _warmed_up(table: _native.Table, columns: list[str] | None, filling: _Filling) -> bool:
@@ -70,13 +91,14 @@ class _Filling:
         """An error where the table is what the store has no room for. What others evicted
         may come back."""
         if 0 < _DONE_SHARE * self._quota < self._most_bytes:
-            raise NoRoom(_sentence(self._uri, self._most_bytes, self._quota))
+            raise _TooLarge(self._most_bytes)
 
 
-def _sentence(uri: str, needed: int, quota: int) -> str:
+def _sentence(uri: str, needed: int, quota: int, of_cluster: bool) -> str:
     more = max(needed - quota, needed // 20)  # a store is never filled to the brim
+    has = f"the {'nodes together have' if of_cluster else 'store has'} {_size(quota)}"
     return (f"shuffle=\"global\" needs all rows in the store, and {uri} does not fit: it takes "
-            f"about {_size(needed)}, and the store has {_size(quota)}; use shuffle=\"window\", "
+            f"about {_size(needed)}, and {has}; use shuffle=\"window\", "
             f"a store with {_size(more)} more, fewer columns, or resident=False to read from "
             f"the source again and again")
 

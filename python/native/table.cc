@@ -14,7 +14,7 @@
 #include "native/open_arguments.h"
 #include "native/range_stream.h"
 #include "native/stream.h"
-#include "reader/request/residency.h"
+#include "reader/residency.h"
 
 namespace nb = nanobind;
 
@@ -69,6 +69,19 @@ std::pair<uint64_t, uint64_t> Residency(const Table& table, const Names& columns
       Blocking(table.remote().get(), [&] { return table.remote()->Store(); });
   return {reader::StoredBytesMin(*table.manifest(), table.Select(columns).columns),
           Unwrap(reader::QuotaBytes(store))};
+}
+
+// (what the node has room for, 0: no quota says; what its cluster has, 0: not known)
+std::pair<uint64_t, uint64_t> RoomFor(const Table& table, const Names& columns) {
+  Selection selection = table.Select(columns);
+  wire::Room room = Blocking(table.remote().get(), [&] {
+    return table.remote()->Room(table.remote()->ViewOf(selection.columns));
+  });
+  return {room.store_bytes, room.cluster_bytes};
+}
+
+void SetGathers(const Table& table, const Names& columns) {
+  table.remote()->SetGathers(table.remote()->ViewOf(table.Select(columns).columns));
 }
 
 nb::object ArrowStream(const Table& table, const Names& columns) {
@@ -140,6 +153,8 @@ void BindTable(nb::module_& m) {
       .def("warmup", &Warmup, nb::arg("columns").none(), nb::arg("progress").none())
       .def("coverage", &CoverageOf, nb::arg("columns").none())
       .def("residency", &Residency, nb::arg("columns").none())
+      .def("room", &RoomFor, nb::arg("columns").none())
+      .def("set_gathers", &SetGathers, nb::arg("columns").none())
       .def("node_pid", [](const Table& t) {
         return Blocking(t.remote().get(), [&] { return t.remote()->NodePid(); });
       });

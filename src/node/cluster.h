@@ -5,11 +5,14 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <string>
 
+#include "base/thread_pool.h"
 #include "cluster/head_link.h"
 #include "flight/peer_client.h"
 #include "node/peer_calls.h"
+#include "node/peer_patience.h"
 
 namespace forebay::node {
 
@@ -18,6 +21,8 @@ struct PeerCounters {
   std::atomic<uint64_t> bytes{0};
   std::atomic<uint64_t> failed_calls{0};
   std::atomic<uint64_t> fallbacks{0};  // units read from the source for want of an owner
+  std::atomic<uint64_t> rows{0};       // that came from peers one by one
+  std::atomic<uint64_t> hedges{0};     // calls made since another one was silent
 };
 
 class Cluster {
@@ -31,6 +36,9 @@ class Cluster {
   flight::PeerClient& client() { return client_; }
   PeerCalls& calls() { return calls_; }
   PeerCounters& counters() { return counters_; }
+  PeerPatience& patience() { return patience_; }
+  // Runs calls that others wait for. They must not wait for each other.
+  ThreadPool& callers();
   // True when this node is the member.
   bool IsSelf(const cluster::Member& member) const { return member.id == self_; }
 
@@ -41,6 +49,9 @@ class Cluster {
   PeerCalls calls_;
   flight::PeerClient client_;
   PeerCounters counters_;
+  PeerPatience patience_;
+  std::once_flag callers_once_;
+  std::unique_ptr<ThreadPool> callers_;
   std::unique_ptr<cluster::HeadLink> link_;  // its thread uses the above: ends first
 };
 

@@ -1,8 +1,12 @@
 #include "node/cluster_peers.h"
 
 #include <algorithm>
+#include <limits>
+#include <thread>
 
 #include "base/log.h"
+#include "cluster/json_fields.h"
+#include "node/cluster_rows.h"
 
 namespace forebay::node {
 namespace {
@@ -57,6 +61,31 @@ class StoringSink : public flight::ChunkSink {
 bool IsFinal(StatusCode code) {
   return code == StatusCode::kPermission || code == StatusCode::kChanged;
 }
+
+struct Room {
+  uint64_t bytes = 0;
+  bool complete = true;  // every node has told
+};
+
+Room RoomOf(const std::string& nodes) {
+  auto fields = cluster::JsonFields::Parse(nodes, "the list of nodes");
+  Room room;
+  for (const auto& node : fields.Array("nodes")) {
+    cluster::JsonFields report(cluster::JsonFields(node, "a node").Any("report"),
+                               "a node's report");
+    auto tiers = report.Array("tiers");
+    if (tiers.empty()) room.complete = false;
+    for (const auto& tier : tiers) {
+      uint64_t capacity = cluster::JsonFields(tier, "a tier").Number("capacity_bytes");
+      // A tier without a quota has room for all.
+      if (capacity == 0) return {.bytes = std::numeric_limits<uint64_t>::max()};
+      room.bytes += capacity;
+    }
+  }
+  return room;
+}
+
+constexpr milliseconds kReportPause{100};
 
 }  // namespace
 
@@ -123,6 +152,24 @@ Status ClusterPeers::Ask(const Candidate& candidate, const cache::FillContext& c
   auto came = static_cast<std::ptrdiff_t>(sink.count());
   request->chunks.erase(request->chunks.begin(), request->chunks.begin() + came);
   return status;
+}
+
+Result<cache::GatheredRows> ClusterPeers::Gather(const cache::RowRequest& request) {
+  return ClusterRows(this, &request).Run();
+}
+
+// As the nodes' own reports tell it; members that are down keep what they have. A node
+// that has just joined reports with its next heartbeat.
+uint64_t ClusterPeers::RoomBytes(Deadline deadline) {
+  for (;;) {
+    auto answer = options_.cluster->link().Get("/v1/nodes", deadline);
+    if (!answer.ok()) return 0;
+    Room room = RoomOf(*answer);
+    if (room.complete || deadline.passed()) {
+      return room.bytes / std::max<uint32_t>(options_.replicas, 1);
+    }
+    std::this_thread::sleep_for(kReportPause);
+  }
 }
 
 }  // namespace forebay::node

@@ -28,14 +28,18 @@ class ClusterPeers : public cache::Peers {
 
   Result<std::vector<cache::FillChunk>> Bring(const cache::FillRequest& request,
                                               const cache::FillContext& context) override;
+  Result<cache::GatheredRows> Gather(const cache::RowRequest& request) override;
+  uint64_t RoomBytes(Deadline deadline) override;
   const Options& options() const { return options_; }
 
- private:
   struct Candidate {
     cluster::Member member;
     bool stored_only;  // it may have the chunks, but is not to fill them
   };
+  // Whom to ask for a unit, best first.
   std::vector<Candidate> Candidates(const Hash128& unit) const;
+
+ private:
   // Takes away what came.
   Status Ask(const Candidate& candidate, const cache::FillContext& context,
              cache::FillRequest* request);

@@ -35,6 +35,7 @@ class PeerCalls {
     Scope(const Scope&) = delete;
     Scope& operator=(const Scope&) = delete;
     std::stop_token token() const { return entry_->stop.get_token(); }
+    void Stop() { entry_->stop.request_stop(); }
 
    private:
     friend class PeerCalls;

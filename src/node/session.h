@@ -12,6 +12,7 @@
 #include "cache/engine.h"
 #include "cluster/work.h"
 #include "node/open_view.h"
+#include "node/row_requests.h"
 #include "wire/channel.h"
 #include "wire/message.h"
 
@@ -62,6 +63,10 @@ class Session {
   Status On(const wire::Warmup& warmup);
   Status On(const wire::GetCoverage& get);
   Status On(const wire::GetStatus& get);
+  Status On(const wire::Gather& gather);
+  Status On(const wire::GetGathered& get);
+  Status On(const wire::DropGathered& drop);
+  Status On(const wire::GetRoom& get);
   template <typename T>
   Status On(const T&) {
     return Status::Invalid("this message is not for a node");
@@ -78,6 +83,7 @@ class Session {
   };
   Result<cache::Brought> Await(const cache::ChunkFuture& future, Deadline deadline);
   Status HandOver(uint32_t view_id, const std::vector<Handover>& chunks);
+  Status HandOverRows(uint64_t ticket, const cache::GatheredRows& rows);
   void FlushEvicted();
 
   const uint64_t id_;
@@ -86,6 +92,7 @@ class Session {
   wire::Packet packet_;  // the one being served
   uint64_t request_ = 0;
   bool greeted_ = false;
+  RowRequests rows_;
 
   mutable std::mutex mutex_;  // of all below
   uint32_t pid_ = 0;

@@ -24,6 +24,8 @@ class ChunkTable {
 
   // Time spent in Ensure since the last call.
   RemoteTable::Times TakeTimes() { return std::exchange(times_, {}); }
+  // Time spent on rows that came another way.
+  void AddTimes(const RemoteTable::Times& times) { times_ += times; }
 
   bool Has(uint32_t range) const { return present_[range] != 0; }
   bool complete() const { return present_count_ == present_.size(); }

@@ -72,6 +72,30 @@ class RemoteTable {
   void Want(uint32_t view, std::span<const model::ChunkRef> refs);
   void ReportProgress(uint32_t view, uint64_t position, uint64_t position_count);
 
+  // What this node, and its cluster, can hold of a view's version.
+  Result<wire::Room> Room(uint32_t view);
+  // Whether the rows of a global order come one by one from the node's peers, since the
+  // node itself has no room for all of them and its cluster has.
+  Result<bool> Gathers(uint32_t view);
+  // They do from now on: whoever says so knows more about sizes than the schema tells.
+  void SetGathers(uint32_t view);
+
+  // Rows that the node's peers gather ahead of need.
+  struct GatherTicket {
+    uint64_t number = 0;
+    uint64_t generation = 0;  // of the connection that was told
+  };
+  struct RowParts {
+    std::vector<uint32_t> part_of;  // of each row; wire::kRowInChunks: none has it
+    std::vector<ChunkPtr> parts;    // with all columns of the view, rows in order
+  };
+  // A hint, at most wire::kGatherRowsMax rows.
+  GatherTicket Gather(uint32_t view, std::span<const uint64_t> rows);
+  // The rows of a ticket; a node that does not know it is told again.
+  Result<RowParts> TakeGathered(uint32_t view, GatherTicket ticket,
+                                std::span<const uint64_t> rows);
+  void DropGathered(std::span<const GatherTicket> tickets);
+
   // To be called between batches: hears of evictions, tells of unmapped chunks. Returns
   // how many evictions were heard of so far.
   uint64_t Poll();
@@ -90,6 +114,7 @@ class RemoteTable {
     uint32_t id = 0;
     std::unordered_map<model::ChunkRef, std::shared_ptr<MappedChunk>> mapped;
     std::optional<wire::Follow> follow;
+    std::optional<bool> gathers;
     // Of the fills that the last Fetch waited for.
     wire::FillTimes slowest{};  // of the chunks that are waited for
   };
@@ -109,6 +134,12 @@ class RemoteTable {
   // went away meanwhile, until the deadline.
   Status WithNode(View& view, Deadline deadline, const std::function<Status()>& attempt);
   static Times TimesOf(const wire::FillTimes& fill, std::chrono::nanoseconds waited);
+  Result<wire::Room> AskRoom(View& view, Deadline deadline);
+  Status SendGather(const View& view, uint64_t ticket, std::span<const uint64_t> rows,
+                    Deadline deadline);
+  Status ReceiveGathered(const View& view, uint64_t ticket, Deadline deadline,
+                         RowParts* out);
+  Status MapParts(const View& view, const Answer& answer, size_t first_fd, RowParts* out);
   void OnEvicted(const wire::Evicted& evicted);
   void Keep(View& view, const std::shared_ptr<MappedChunk>& chunk);
   void TellUnmapped();
@@ -125,6 +156,7 @@ class RemoteTable {
   uint64_t opened_generation_ = 0;
   uint32_t dataset_id_ = 0;
   std::vector<std::unique_ptr<View>> views_;
+  uint64_t next_ticket_ = 1;
   uint64_t evictions_ = 0;
   bool tight_ = false;
   std::shared_ptr<Unmapped> unmapped_;

@@ -52,6 +52,10 @@ struct Writer {
     out.Put<uint32_t>(static_cast<uint32_t>(value.size()));
     for (uint32_t item : value) out.Put(item);
   }
+  void operator()(const std::vector<uint64_t>& value) {
+    out.Put<uint32_t>(static_cast<uint32_t>(value.size()));
+    for (uint64_t item : value) out.Put(item);
+  }
   void operator()(const std::vector<std::string>& value) {
     out.Put<uint32_t>(static_cast<uint32_t>(value.size()));
     for (const std::string& item : value) out.PutString(item);
@@ -94,6 +98,10 @@ struct Reader {
   void operator()(std::vector<uint32_t>& value) {
     value.resize(in.GetCount(4));
     for (uint32_t& item : value) item = in.Get<uint32_t>();
+  }
+  void operator()(std::vector<uint64_t>& value) {
+    value.resize(in.GetCount(8));
+    for (uint64_t& item : value) item = in.Get<uint64_t>();
   }
   void operator()(std::vector<std::string>& value) {
     value.resize(in.GetCount(4));
@@ -155,6 +163,12 @@ void Members(auto& v, auto& m, Coverage*) {
 }
 void Members(auto&, auto&, GetStatus*) {}
 void Members(auto& v, auto& m, Text*) { Walk(v, m.size); }
+void Members(auto& v, auto& m, Gather*) { Walk(v, m.view, m.ticket, m.row_count); }
+void Members(auto& v, auto& m, GetGathered*) { Walk(v, m.ticket, m.timeout_ms); }
+void Members(auto& v, auto& m, Gathered*) { Walk(v, m.ticket, m.part_count, m.sizes); }
+void Members(auto& v, auto& m, DropGathered*) { Walk(v, m.tickets); }
+void Members(auto& v, auto& m, GetRoom*) { Walk(v, m.view); }
+void Members(auto& v, auto& m, Room*) { Walk(v, m.store_bytes, m.cluster_bytes); }
 
 template <size_t kIndex = 0>
 Status DecodeAs(uint16_t type, Decoder& in, Message* out) {

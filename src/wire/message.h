@@ -160,10 +160,47 @@ struct FilesOpened {
   uint64_t manifest_bytes = 0;
 };
 
+// Rows of a view by number, ahead of need: attached are `row_count` numbers (u64 each).
+// The ticket is the reader's own, to ask for them later. No answer.
+struct Gather {
+  uint32_t view = 0;
+  uint64_t ticket = 0;
+  uint64_t row_count = 0;
+};
+// Answers: Gathered until all parts were handed over, or a Failure. The ticket is used
+// up.
+struct GetGathered {
+  uint64_t ticket = 0;
+  uint64_t timeout_ms = 0;
+};
+// The first has as its first descriptor the part of each row (u32 each; kRowInChunks: the
+// row is to be read from its chunks); then one descriptor for each size: a chunk that
+// holds the rows of its part in the order in which they were asked for.
+struct Gathered {
+  uint64_t ticket = 0;
+  uint32_t part_count = 0;
+  std::vector<uint64_t> sizes{};
+};
+// No answer: the rows of these tickets are not needed any more.
+struct DropGathered {
+  std::vector<uint64_t> tickets;
+};
+constexpr uint32_t kRowInChunks = 0xFFFFFFFF;
+constexpr uint64_t kGatherRowsMax = uint64_t{1} << 20;
+// What can be held of a view's version at once. Answer: Room.
+struct GetRoom {
+  uint32_t view = 0;
+};
+struct Room {
+  uint64_t store_bytes = 0;    // by this node; 0: no quota says
+  uint64_t cluster_bytes = 0;  // by the nodes of the version's cluster; 0: not known
+};
+
 using Message =
     std::variant<Hello, Welcome, Failure, Open, Opened, View, Viewed, GetChunks, Chunks,
                  Want, Release, Hold, Evicted, Progress, Warmup, WarmupState, GetCoverage,
-                 Coverage, GetStatus, Text, Follow, OpenFiles, FilesOpened>;
+                 Coverage, GetStatus, Text, Follow, OpenFiles, FilesOpened, Gather,
+                 GetGathered, Gathered, GetRoom, Room, DropGathered>;
 
 struct Envelope {
   uint64_t request = 0;

@@ -55,6 +55,12 @@ std::vector<Message> OneOfEach() {
                 .timeout_ms = 55,
                 .pinned_bytes = 1ULL << 34},
       FilesOpened{.view = 15, .manifest_bytes = 1ULL << 35},
+      Gather{.view = 16, .ticket = 1ULL << 50, .row_count = 3},
+      GetGathered{.ticket = 1ULL << 51, .timeout_ms = 56},
+      Gathered{.ticket = 1ULL << 52, .part_count = 17, .sizes = {1, 1ULL << 36}},
+      GetRoom{.view = 18},
+      Room{.store_bytes = 1ULL << 37, .cluster_bytes = 1ULL << 38},
+      DropGathered{.tickets = {1ULL << 53, 2}},
   };
 }
 
@@ -104,7 +110,7 @@ TEST(Message, HasTheDocumentedBytes) {
   std::string hello = Encode({0x0807060504030201, Hello{.pid = 2, .program = "ab"}});
   EXPECT_EQ(hello, std::string("\x00\x00"
                                "\x01\x02\x03\x04\x05\x06\x07\x08"
-                               "\x03\x00\x00\x00"
+                               "\x04\x00\x00\x00"
                                "\x02\x00\x00\x00"
                                "\x02\x00\x00\x00"
                                "ab",

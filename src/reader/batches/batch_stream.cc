@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
 namespace forebay::reader {
 namespace {
@@ -12,6 +13,12 @@ constexpr uint32_t kLookAheadRanges = 8;
 constexpr uint64_t kProgressSteps = 64;
 constexpr uint64_t kBlockBytes = uint64_t{1} << 20;
 constexpr uint64_t kBlockStepsMax = 32;
+// Of rows that peers gather: what one question asks for, and what is under way.
+constexpr uint64_t kAheadBlockBytes = uint64_t{4} << 20;
+constexpr uint64_t kAheadBytes = uint64_t{16} << 20;
+constexpr uint64_t kAheadBlocksMax = 8;
+constexpr uint64_t kAheadRowsMax = uint64_t{1} << 17;
+constexpr uint64_t kUnknownRowBytes = 256;  // of a column of texts or lists
 
 Result<std::vector<ColumnGatherer>> MakeGatherers(
     RemoteTable& remote, const model::Projection& columns,
@@ -112,10 +119,36 @@ Result<std::unique_ptr<BatchStream>> BatchStream::Make(
       std::move(remote), std::move(options), std::move(order), std::move(shards)));
   FB_ASSIGN_OR_RETURN(stream->gatherers_, MakeGatherers(*stream->table_.remote(),
                                                         stream->options_.columns, pool));
-  stream->steps_per_block_ = StepsPerBlock(
-      stream->table_.manifest(), stream->options_.columns,
-      stream->shards_.global_batch_size() / stream->shards_.options().world_size);
+  uint64_t batch_rows =
+      stream->shards_.global_batch_size() / stream->shards_.options().world_size;
+  stream->steps_per_block_ =
+      StepsPerBlock(stream->table_.manifest(), stream->options_.columns, batch_rows);
+  FB_RETURN_NOT_OK(stream->LookAhead(batch_rows));
   return stream;
+}
+
+Status BatchStream::LookAhead(uint64_t batch_rows) {
+  if (options_.order.mode != plan::OrderMode::kGlobal) return Status::OK();
+  FB_ASSIGN_OR_RETURN(bool gathers, table_.remote()->Gathers(table_.view()));
+  if (!gathers || batch_rows > wire::kGatherRowsMax) return Status::OK();
+  uint64_t row_bytes = 0;
+  for (uint32_t column : options_.columns) {
+    uint64_t bytes = FixedRowBytes(table_.manifest().schema().fields[column]);
+    row_bytes += bytes == 0 ? kUnknownRowBytes : bytes;
+  }
+  uint64_t step_bytes = std::max<uint64_t>(row_bytes * batch_rows, 1);
+  steps_per_block_ = std::clamp<uint64_t>(
+      kAheadBlockBytes / step_bytes, 1,
+      std::max<uint64_t>(kAheadRowsMax / std::max<uint64_t>(batch_rows, 1), 1));
+  uint64_t blocks = kAheadBytes / (steps_per_block_ * step_bytes);
+  ahead_ = std::make_unique<RowLookAhead>(
+      RowLookAhead::Options{.table = &table_,
+                            .order = &order_,
+                            .shards = &shards_,
+                            .locator = &locator_,
+                            .steps = steps_per_block_,
+                            .blocks = std::clamp<uint64_t>(blocks, 2, kAheadBlocksMax)});
+  return Status::OK();
 }
 
 BatchMaker BatchStream::Maker(std::shared_ptr<RemoteTable> remote,
@@ -188,24 +221,31 @@ Status BatchStream::GatherBlock() {
   table_.DropEvicted();
   Block block{.first = next_};
   uint64_t count = std::min(steps_per_block_, step_count() - next_);
-  uint64_t rows = 0;
   for (uint64_t i = 0; i < count; ++i) {
     plan::StepSlice slice = shards_.At(shards_.WorkerStep(next_ + i));
     block.row_counts.push_back(slice.count + slice.filler);
-    rows += block.row_counts.back();
   }
-  addresses_.resize(rows);
-  std::span<RowAddress> rest(addresses_);
-  for (uint64_t i = 0; i < count; ++i) {
-    FB_RETURN_NOT_OK(Locate(shards_.At(shards_.WorkerStep(next_ + i)), rest));
-    rest = rest.subspan(block.row_counts[i]);
+  if (ahead_ != nullptr) {
+    FB_ASSIGN_OR_RETURN(block.columns, ahead_->Take(next_, gatherers_));
+  } else {
+    FB_ASSIGN_OR_RETURN(block.columns, GatherHere(block.row_counts));
   }
-  plan::StepSlice first = shards_.At(shards_.WorkerStep(next_));
-  plan::StepSlice last = shards_.At(shards_.WorkerStep(next_ + count - 1));
-  FB_RETURN_NOT_OK(BringBlock(first.first, last.first + last.count));
-  FB_ASSIGN_OR_RETURN(block.columns, GatherColumns(table_, gatherers_, addresses_));
   block_ = std::move(block);
   return Status::OK();
+}
+
+Result<std::vector<Column>> BatchStream::GatherHere(
+    const std::vector<uint64_t>& row_counts) {
+  addresses_.resize(std::accumulate(row_counts.begin(), row_counts.end(), uint64_t{0}));
+  std::span<RowAddress> rest(addresses_);
+  for (uint64_t i = 0; i < row_counts.size(); ++i) {
+    FB_RETURN_NOT_OK(Locate(shards_.At(shards_.WorkerStep(next_ + i)), rest));
+    rest = rest.subspan(row_counts[i]);
+  }
+  plan::StepSlice first = shards_.At(shards_.WorkerStep(next_));
+  plan::StepSlice last = shards_.At(shards_.WorkerStep(next_ + row_counts.size() - 1));
+  FB_RETURN_NOT_OK(BringBlock(first.first, last.first + last.count));
+  return GatherColumns(table_, gatherers_, addresses_);
 }
 
 Status BatchStream::BringBlock(uint64_t first, uint64_t last) {

@@ -10,6 +10,7 @@
 #include "plan/order.h"
 #include "plan/sharding.h"
 #include "reader/batches/batches.h"
+#include "reader/batches/row_look_ahead.h"
 #include "reader/chunk_table.h"
 #include "reader/gather.h"
 #include "reader/row_address.h"
@@ -48,6 +49,9 @@ class BatchStream : public Batches {
   // The next batch's columns, from a block of several batches gathered together.
   Result<std::vector<Column>> FromBlock();
   Status GatherBlock();
+  Result<std::vector<Column>> GatherHere(const std::vector<uint64_t>& row_counts);
+  // Rows come from the node's peers, where the node has no room for them.
+  Status LookAhead(uint64_t batch_rows);
   // Brings the ranges of a block that reaches from one position to another.
   Status BringBlock(uint64_t first, uint64_t last);
   Status BringWindows(uint64_t first, uint64_t last);
@@ -79,6 +83,7 @@ class BatchStream : public Batches {
   uint64_t window_ = ~uint64_t{0};  // the first one whose ranges are kept
   std::vector<uint64_t> rows_;
   std::vector<RowAddress> addresses_;
+  std::unique_ptr<RowLookAhead> ahead_;  // null: rows are gathered here, from chunks
 };
 
 // The rows in the order given, gathered.

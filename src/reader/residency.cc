@@ -1,4 +1,4 @@
-#include "reader/request/residency.h"
+#include "reader/residency.h"
 
 #include "model/store_spec.h"
 #include "reader/type_layout.h"

@@ -1,4 +1,4 @@
-#include "reader/request/residency.h"
+#include "reader/residency.h"
 
 #include <gtest/gtest.h>
 

@@ -1,0 +1,247 @@
+#include "node/cluster_rows.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+
+#include "base/log.h"
+#include "node/row_sink.h"
+
+namespace forebay::node {
+namespace {
+
+constexpr milliseconds kLook{20};
+// A range of which at least one row in so many is needed is brought as a whole.
+constexpr uint64_t kWholeShare = 4;
+// Where a replica cannot be expected elsewhere, others would have to fill first.
+constexpr milliseconds kFillDelay{1'000};
+// Everybody asked was silent for so long: the chunks themselves are the way.
+constexpr milliseconds kGiveUpTime{1'500};
+
+}  // namespace
+
+struct ClusterRows::Leg {
+  cluster::Member member;
+  Hash128 unit{};  // of one of the rows
+  Rows rows;
+
+  // Below: of the mutex while `ended` is false, but for the silence.
+  Silence silence{};
+  RowSink sink{&silence};
+  std::optional<PeerCalls::Scope> call{};
+  bool started = false;
+  bool ended = false;
+  Status status{};
+
+  bool done() const { return ended && status.ok(); }
+  bool failed() const { return ended && !status.ok(); }
+};
+
+struct ClusterRows::Group {
+  std::list<Leg> first;   // one
+  std::list<Leg> others;  // that were asked since
+  bool asked_others = false;
+  bool settled = false;
+};
+
+ClusterRows::ClusterRows(const ClusterPeers* peers, const cache::RowRequest* request)
+    : peers_(*peers), request_(*request), cluster_(*peers->options().cluster) {
+  const model::Manifest& manifest = request_.view.manifest();
+  asked_.table.dataset = peers_.options().dataset;
+  asked_.table.version = manifest.version();
+  asked_.columns.emplace();
+  for (uint32_t column : request_.view.columns) {
+    asked_.columns->push_back(manifest.schema().fields[column].name);
+  }
+  for (uint64_t row : request_.rows) range_of_.push_back(manifest.RangeOf(row));
+}
+
+ClusterRows::~ClusterRows() = default;
+
+Result<cache::GatheredRows> ClusterRows::Run() {
+  Rows all(request_.rows.size());
+  for (uint32_t i = 0; i < all.size(); ++i) all[i] = i;
+  std::list<Leg> legs = Plan(all, {});
+  std::unique_lock lock(mutex_);
+  while (!legs.empty()) {
+    Group& group = groups_.emplace_back();
+    group.first.splice(group.first.end(), legs, legs.begin());
+    Start(group.first.front());
+  }
+  for (;;) {
+    bool settled = true;
+    for (Group& group : groups_) settled = Settled(group) && settled;
+    bool given_up = request_.stop.stop_requested() || request_.deadline.passed();
+    if (settled || given_up) break;
+    changed_.wait_for(lock, kLook);
+  }
+  StopAll(lock);
+  if (request_.stop.stop_requested()) return Status::Cancelled("nobody waits for rows");
+  return Assemble();
+}
+
+std::list<ClusterRows::Leg> ClusterRows::Plan(const Rows& rows,
+                                              const std::string& without) const {
+  const model::Manifest& manifest = request_.view.manifest();
+  std::vector<uint8_t> in_chunks = RangesInChunks(rows);
+  std::map<uint32_t, Leg*> of_unit;  // null: not from a peer
+  std::map<std::string, Leg*> of_member;
+  std::list<Leg> legs;
+  for (uint32_t row : rows) {
+    uint32_t range = range_of_[row];
+    if (in_chunks[range] != 0) continue;
+    uint32_t unit = manifest.ranges()[range].unit;
+    auto [found, fresh] = of_unit.try_emplace(unit, nullptr);
+    if (fresh) {
+      const Hash128& content = manifest.units()[unit].content;
+      auto candidates = peers_.Candidates(content);
+      auto next = std::ranges::find_if(
+          candidates, [&](const auto& c) { return c.member.id != without; });
+      // Those that are only asked for what they have stored come after this node itself.
+      if (next == candidates.end() || next->stored_only) continue;
+      Leg*& leg = of_member[next->member.id];
+      if (leg == nullptr) {
+        leg = &legs.emplace_back();
+        leg->member = next->member;
+        leg->unit = content;
+      }
+      found->second = leg;
+    }
+    if (found->second != nullptr) found->second->rows.push_back(row);
+  }
+  return legs;
+}
+
+// By range: those that are here, and those of which many rows are needed.
+std::vector<uint8_t> ClusterRows::RangesInChunks(const Rows& rows) const {
+  const model::Manifest& manifest = request_.view.manifest();
+  std::vector<uint32_t> counts(manifest.ranges().size());
+  for (uint32_t row : rows) ++counts[range_of_[row]];
+  std::vector<uint8_t> in_chunks(counts.size());
+  for (uint32_t range = 0; range < counts.size(); ++range) {
+    if (counts[range] == 0) continue;
+    bool many = counts[range] * kWholeShare >= manifest.ranges()[range].row_count;
+    in_chunks[range] = many || Stored(range) ? 1 : 0;
+  }
+  return in_chunks;
+}
+
+bool ClusterRows::Stored(uint32_t range) const {
+  const cache::View& view = request_.view;
+  uint32_t unit = view.manifest().ranges()[range].unit;
+  auto groups = model::Groups(view.manifest(), unit, view.columns);
+  return std::ranges::all_of(groups, [&](uint32_t group) {
+    return request_.store->Contains(view.Key({range, group}));
+  });
+}
+
+void ClusterRows::Start(Leg& leg) {
+  leg.call.emplace(&cluster_.calls(), PeerCalls::Call{leg.member.id, leg.unit});
+  ++running_;
+  cluster_.callers().Submit([this, &leg] { Ask(leg); });
+}
+
+void ClusterRows::Ask(Leg& leg) {
+  {
+    std::lock_guard lock(mutex_);
+    leg.started = true;
+    leg.silence.Begin();
+  }
+  std::vector<uint64_t> rows;
+  rows.reserve(leg.rows.size());
+  for (uint32_t i : leg.rows) rows.push_back(request_.rows[i]);
+  Status status = cluster_.client().FetchRows(
+      leg.member.flight, asked_, rows, leg.sink,
+      {.deadline = request_.deadline, .stop = leg.call->token()});
+  if (status.ok()) {
+    cluster_.counters().rows += rows.size();
+    cluster_.counters().bytes += leg.sink.size();
+    cluster_.patience().Record(leg.silence.longest());
+  }
+  std::lock_guard lock(mutex_);
+  leg.status = std::move(status);
+  leg.ended = true;
+  --running_;
+  changed_.notify_all();
+}
+
+bool ClusterRows::Silent(const Leg& leg, milliseconds time) const {
+  return leg.started && !leg.ended && !leg.silence.expected() && leg.silence.now() > time;
+}
+
+milliseconds ClusterRows::HedgeDelay() const {
+  milliseconds delay = cluster_.patience().Delay();
+  return peers_.options().replicas > 1 ? delay : std::max(delay, kFillDelay);
+}
+
+// Moves a group on; true once it is known where its rows come from.
+bool ClusterRows::Settled(Group& group) {
+  if (group.settled) return true;
+  Leg& first = group.first.front();
+  auto answered = [](const Leg& leg) { return leg.ended; };
+  if (first.done()) {
+    group.settled = true;
+  } else if (!group.asked_others) {
+    bool silent = Silent(first, HedgeDelay());
+    if (!first.failed() && !silent) return false;
+    if (silent) ++cluster_.counters().hedges;
+    if (first.failed()) ++cluster_.counters().failed_calls;
+    spdlog::warn("{} gave no rows of {}: {}", first.member.id, peers_.options().dataset,
+                 silent ? "it is silent" : first.status.message());
+    if (silent || first.status.code() == StatusCode::kUnavailable) {
+      cluster_.calls().Avoid(first.member);
+    }
+    AskOthers(group);
+  } else if (std::ranges::all_of(group.others, answered)) {
+    group.settled = true;
+  } else if (first.failed() || Silent(first, kGiveUpTime)) {
+    GiveUp(group);
+  }
+  return group.settled;
+}
+
+void ClusterRows::AskOthers(Group& group) {
+  group.asked_others = true;
+  group.others = Plan(group.first.front().rows, group.first.front().member.id);
+  for (Leg& leg : group.others) Start(leg);
+}
+
+void ClusterRows::GiveUp(Group& group) {
+  bool waits = false;
+  for (Leg& leg : group.others) {
+    bool silent = Silent(leg, kGiveUpTime);
+    waits = waits || (!leg.ended && !silent);
+    if (silent) cluster_.calls().Avoid(leg.member);
+  }
+  group.settled = !waits;
+}
+
+void ClusterRows::StopAll(std::unique_lock<std::mutex>& lock) {
+  for (Group& group : groups_) {
+    for (auto* legs : {&group.first, &group.others}) {
+      for (Leg& leg : *legs) leg.call->Stop();
+    }
+  }
+  changed_.wait(lock, [this] { return running_ == 0; });
+}
+
+Result<cache::GatheredRows> ClusterRows::Assemble() {
+  cache::GatheredRows gathered;
+  gathered.part_of.resize(request_.rows.size(), cache::GatheredRows::kInChunks);
+  auto take = [&](Leg& leg) {
+    if (!leg.done()) return;
+    auto part = static_cast<uint32_t>(gathered.parts.size());
+    for (uint32_t row : leg.rows) gathered.part_of[row] = part;
+    gathered.parts.push_back({leg.sink.TakeFd(), leg.sink.size()});
+  };
+  for (Group& group : groups_) {
+    if (group.first.front().done()) {
+      take(group.first.front());
+    } else {
+      std::ranges::for_each(group.others, take);
+    }
+  }
+  return gathered;
+}
+
+}  // namespace forebay::node

@@ -1,0 +1,53 @@
+#include "node/row_sink.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "base/errno_status.h"
+#include "base/huge_pages.h"
+
+namespace forebay::node {
+namespace {
+
+constexpr uint64_t kPartBytesMax = uint64_t{4} << 30;
+
+}  // namespace
+
+Status RowSink::Begin(const Chunk& chunk) {
+  if (fd_.valid() || chunk.size > kPartBytesMax) {
+    return Status::Corrupt("a peer sent other rows than it was asked for");
+  }
+  fd_ = UniqueFd(::memfd_create("forebay-rows", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  if (!fd_.valid()) return ErrnoStatus(errno, "make a memory file for rows");
+  size_ = chunk.size;
+  PrepareHugePages(fd_.get(), size_);
+  return Status::OK();
+}
+
+Status RowSink::Append(const void* data, size_t size) {
+  const char* from = static_cast<const char*>(data);
+  while (size > 0) {
+    ssize_t n = ::pwrite(fd_.get(), from, size, static_cast<off_t>(written_));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return ErrnoStatus(errno, "keep rows in memory");
+    from += n;
+    size -= static_cast<size_t>(n);
+    written_ += static_cast<uint64_t>(n);
+  }
+  return Status::OK();
+}
+
+Status RowSink::End() {
+  if (written_ != size_) return Status::Corrupt("a peer sent fewer rows than it said");
+  constexpr int kSeals = F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+  if (::ftruncate(fd_.get(), static_cast<off_t>(size_)) != 0 ||
+      ::fcntl(fd_.get(), F_ADD_SEALS, kSeals) != 0) {
+    return ErrnoStatus(errno, "seal rows in memory");
+  }
+  return Status::OK();
+}
+
+}  // namespace forebay::node

@@ -1,0 +1,119 @@
+#include "reader/batches/row_look_ahead.h"
+
+#include <algorithm>
+
+namespace forebay::reader {
+
+RowLookAhead::~RowLookAhead() { Drop(); }
+
+void RowLookAhead::Drop() {
+  std::vector<RemoteTable::GatherTicket> tickets;
+  for (const Block& block : blocks_) tickets.push_back(block.ticket);
+  blocks_.clear();
+  if (!tickets.empty()) options_.table->remote()->DropGathered(tickets);
+}
+
+uint64_t RowLookAhead::BlockEnd(uint64_t first) const {
+  return std::min(first + options_.steps, options_.shards->worker_step_count());
+}
+
+RowLookAhead::Block RowLookAhead::Ask(uint64_t first) const {
+  Block block{.first = first, .rows = {}};
+  for (uint64_t step = first; step < BlockEnd(first); ++step) {
+    plan::StepSlice slice = options_.shards->At(options_.shards->WorkerStep(step));
+    size_t at = block.rows.size();
+    block.rows.resize(at + slice.count);
+    options_.order->RowsAt(slice.first, std::span(block.rows).subspan(at));
+  }
+  ChunkTable& table = *options_.table;
+  block.ticket = table.remote()->Gather(table.view(), block.rows);
+  return block;
+}
+
+void RowLookAhead::AskAhead(uint64_t first) {
+  if (!blocks_.empty() && blocks_.front().first != first) Drop();
+  uint64_t next = blocks_.empty() ? first : BlockEnd(blocks_.back().first);
+  while (blocks_.size() < options_.blocks &&
+         next < options_.shards->worker_step_count()) {
+    blocks_.push_back(Ask(next));
+    next = BlockEnd(next);
+  }
+}
+
+Result<std::vector<Column>> RowLookAhead::Take(
+    uint64_t first_step, std::span<const ColumnGatherer> gatherers) {
+  AskAhead(first_step);
+  ChunkTable& table = *options_.table;
+  const Block& block = blocks_.front();
+  auto start = std::chrono::steady_clock::now();
+  auto parts = table.remote()->TakeGathered(table.view(), block.ticket, block.rows);
+  table.AddTimes({.peer = std::chrono::steady_clock::now() - start});
+  if (!parts.ok()) {
+    Drop();  // the tickets may be used up: the same batch can be asked for again
+    return parts.status();
+  }
+  FB_RETURN_NOT_OK(Locate(block, *parts));
+  std::vector<Column> columns;
+  for (size_t i = 0; i < gatherers.size(); ++i) {
+    std::vector<const ChunkColumn*> sources;
+    for (const auto& part : parts->parts) sources.push_back(&part->columns[i]);
+    for (uint32_t range : ranges_) sources.push_back(table.Sources(i)[range]);
+    sources.push_back(table.Sources(i)[table.filler_source()]);
+    FB_ASSIGN_OR_RETURN(Column column, gatherers[i].Gather(sources, addresses_));
+    columns.push_back(std::move(column));
+  }
+  blocks_.pop_front();
+  AskAhead(BlockEnd(first_step));
+  return columns;
+}
+
+Status RowLookAhead::Locate(const Block& block, const RemoteTable::RowParts& parts) {
+  addresses_.clear();
+  std::vector<uint32_t> taken(parts.parts.size());
+  std::vector<uint64_t> rows;  // of chunks
+  std::vector<size_t> places;  // of those among the addresses
+  std::vector<size_t> fillers;
+  size_t row = 0;
+  for (uint64_t step = block.first; step < BlockEnd(block.first); ++step) {
+    plan::StepSlice slice = options_.shards->At(options_.shards->WorkerStep(step));
+    for (uint64_t i = 0; i < slice.count; ++i, ++row) {
+      uint32_t part = parts.part_of[row];
+      if (part != wire::kRowInChunks && part >= taken.size()) {
+        return Status::Corrupt("the node names a part of rows that it did not hand over");
+      }
+      if (part == wire::kRowInChunks) {
+        rows.push_back(block.rows[row]);
+        places.push_back(addresses_.size());
+      }
+      addresses_.push_back(part == wire::kRowInChunks ? RowAddress{}
+                                                      : RowAddress{part, taken[part]++});
+    }
+    for (uint64_t i = 0; i < slice.filler; ++i) {
+      fillers.push_back(addresses_.size());
+      addresses_.emplace_back();
+    }
+  }
+  FB_RETURN_NOT_OK(BringRanges(rows, places, static_cast<uint32_t>(taken.size())));
+  if (!fillers.empty()) FB_RETURN_NOT_OK(options_.table->MakeFillers());
+  auto filler = static_cast<uint32_t>(taken.size() + ranges_.size());
+  for (size_t place : fillers) addresses_[place] = {filler, 0};
+  return Status::OK();
+}
+
+Status RowLookAhead::BringRanges(std::span<const uint64_t> rows,
+                                 std::span<const size_t> places, uint32_t first_source) {
+  std::vector<RowAddress> found(rows.size());
+  options_.locator->Locate(rows, found);
+  ranges_.clear();
+  for (const RowAddress& address : found) ranges_.push_back(address.source);
+  std::ranges::sort(ranges_);
+  ranges_.erase(std::unique(ranges_.begin(), ranges_.end()), ranges_.end());
+  FB_RETURN_NOT_OK(options_.table->Ensure(ranges_));
+  for (size_t i = 0; i < rows.size(); ++i) {
+    auto at = std::ranges::lower_bound(ranges_, found[i].source) - ranges_.begin();
+    addresses_[places[i]] = {first_source + static_cast<uint32_t>(at), found[i].row};
+  }
+  return Status::OK();
+}
+
+}  // namespace forebay::reader
