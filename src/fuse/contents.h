@@ -24,7 +24,10 @@ class Contents {
   virtual Result<FileBytes> At(uint32_t file, uint64_t offset) = 0;
   // All of a file that is one chunk.
   virtual Result<FileDescriptor> Descriptor(uint32_t file) = 0;
+  // Hints: these will be needed soon, the chunks in the store, the files here. The second
+  // waits until they are.
   virtual void Want(std::span<const model::ChunkRef> refs) = 0;
+  virtual void Bring(std::span<const reader::RemoteFiles::Place> places) = 0;
 };
 
 // As this host's node serves it.
@@ -43,6 +46,9 @@ class RemoteContents final : public Contents {
     return files_->Descriptor(file, 0);
   }
   void Want(std::span<const model::ChunkRef> refs) override { files_->Want(refs); }
+  void Bring(std::span<const reader::RemoteFiles::Place> places) override {
+    (void)files_->Bring(places);  // who reads them hears what is wrong
+  }
 
  private:
   std::shared_ptr<reader::RemoteFiles> files_;

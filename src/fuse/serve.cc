@@ -14,6 +14,9 @@
 namespace forebay::fuse {
 namespace {
 
+// What is mapped costs nothing until it is touched; the budget is for what is.
+constexpr uint64_t kMappedShare = 16;
+
 // The kernel forgets one thing at a time; that it knew nothing of it is fine.
 void TellKernel(const Channel& kernel, const Filesystem& filesystem,
                 const Sources::Refreshed& step, ChangeCounts* counts) {
@@ -68,7 +71,7 @@ class Server {
     sources_ = std::make_unique<Sources>(Sources::Options{
         .specs = options_.specs,
         .open = options_.open,
-        .memory_bytes = options_.memory_bytes,
+        .mapped_bytes_max = kMappedShare * options_.memory_bytes,
         .filesystem = filesystem_.get(),
         .supervisor = &supervisor_,
     });
@@ -97,10 +100,14 @@ class Server {
     OpenedFiles opened({.profile = static_cast<Profile>(message.value),
                         .passthrough = (message.flags & kFlagPassthrough) != 0,
                         .supervisor = &supervisor_});
+    MemoryBudget memory({.bytes_max = options_.memory_bytes,
+                         .resident = ResidentBytes,
+                         .let_go = [this] { sources_->LetGoOfPages(); }});
     std::vector<int> channels;
     for (const UniqueFd& fd : letter.fds) channels.push_back(fd.get());
     Serving serving({.filesystem = filesystem_.get(),
                      .opened = &opened,
+                     .memory = &memory,
                      .channels = channels,
                      .look = {.user = ::geteuid(), .group = ::getegid()},
                      // Threads may wait for a source that hangs: nothing is tidied up.

@@ -15,6 +15,8 @@ namespace {
 
 // Requests that wait for the node or the source at once.
 constexpr size_t kWaitingMax = 64;
+// Pages that a question about a name may touch.
+constexpr uint64_t kLookupBytes = 4 * 4096;
 constexpr uint32_t kNameBytes = 1024;
 constexpr uint32_t kStatBlockBytes = 4096;
 
@@ -135,6 +137,7 @@ void Serving::Dispatch(const Request& request) {
 }
 
 void Serving::OnLookup(const Request& request) {
+  options_.memory->Touched(kLookupBytes);
   Attributes attributes;
   int error =
       options_.filesystem->Lookup(request.node(), Text(request.body), &attributes);
@@ -144,6 +147,7 @@ void Serving::OnLookup(const Request& request) {
 }
 
 void Serving::OnGetAttributes(const Request& request) {
+  options_.memory->Touched(kLookupBytes);
   Attributes attributes;
   int error = options_.filesystem->GetAttributes(request.node(), &attributes);
   if (error != 0) return request.Fail(error);
@@ -157,6 +161,8 @@ void Serving::OnOpen(const Request& request) {
   if (options_.opened->without_message()) return request.Fail(ENOSYS);
   auto file = options_.filesystem->FindFile(request.node());
   if (!file) return request.Fail(ESTALE);
+  bool may_wait = options_.opened->may_wait(*file);
+  if (may_wait) Ahead(*file, request.node(), 0);
   auto open = [this, request, file = *std::move(file)] {
     auto opened = options_.opened->Open(request.node(), request.unique(), file);
     if (!opened.ok()) {
@@ -166,11 +172,22 @@ void Serving::OnOpen(const Request& request) {
     // Nobody will close what nobody waits for any more.
     if (!request.Answer(*opened)) options_.opened->Release(request.node(), opened->fh);
   };
-  if (options_.opened->may_wait(*options_.filesystem->FindFile(request.node()))) {
+  if (may_wait) {
     waiting_.Submit(open);
   } else {
     open();
   }
+}
+
+void Serving::Ahead(const Filesystem::File& file, uint64_t node, uint64_t offset) {
+  const model::FilesManifest& manifest = file.generation->contents->manifest();
+  LookAhead::Ahead ahead = look_ahead_.OnRead(
+      {.manifest = &manifest, .node = node, .file = file.index, .offset = offset});
+  if (ahead.empty()) return;
+  waiting_.Submit([contents = file.generation->contents, ahead = std::move(ahead)] {
+    if (!ahead.chunks.empty()) contents->Want(ahead.chunks);
+    if (!ahead.files.empty()) contents->Bring(ahead.files);
+  });
 }
 
 void Serving::OnRelease(const Request& request) {
@@ -182,6 +199,8 @@ void Serving::OnRead(const Request& request) {
   auto in = request.As<fuse_read_in>();
   auto file = options_.filesystem->FindFile(request.node());
   if (!file) return request.Fail(ESTALE);
+  Ahead(*file, request.node(), in.offset);
+  options_.memory->Touched(in.size);
   if (auto pieces = Filesystem::TryRead(*file, in.offset, in.size)) {
     request.channel.Answer(request.unique(), *pieces);
     return;
@@ -210,6 +229,7 @@ void Serving::OnReadDirectory(const Request& request, bool plus) {
         return answer.Add(entry, &out);
       });
   if (error != 0) return request.Fail(error);
+  options_.memory->Touched(4 * answer.bytes().size());  // records, names, tables
   request.channel.Answer(request.unique(), answer.bytes());
 }
 

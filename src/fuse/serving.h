@@ -12,6 +12,8 @@
 #include "fuse/answers.h"
 #include "fuse/channel.h"
 #include "fuse/filesystem.h"
+#include "fuse/look_ahead.h"
+#include "fuse/memory_budget.h"
 #include "fuse/opened_files.h"
 
 namespace forebay::fuse {
@@ -21,6 +23,7 @@ class Serving {
   struct Options {
     Filesystem* filesystem = nullptr;
     OpenedFiles* opened = nullptr;
+    MemoryBudget* memory = nullptr;
     std::vector<int> channels;
     Look look;
     // Called in a thread of its own once the file system is unmounted.
@@ -44,7 +47,11 @@ class Serving {
   void OnListExtended(const Request& request);
   void AnswerExtended(const Request& request, std::string_view value, uint32_t room);
 
+  // Has what will be read next fetched, if this read says what that is.
+  void Ahead(const Filesystem::File& file, uint64_t node, uint64_t offset);
+
   Options options_;
+  LookAhead look_ahead_;
   ThreadPool waiting_;
   std::vector<std::thread> threads_;
 };

@@ -38,7 +38,7 @@ Status Sources::Keep(uint32_t source, std::shared_ptr<reader::RemoteFiles> files
     std::lock_guard lock(mutex_);
     opened_.push_back(std::move(files));
     // Most are old versions that hardly anybody reads from.
-    uint64_t share = options_.memory_bytes / opened_.size();
+    uint64_t share = options_.mapped_bytes_max / opened_.size();
     for (const auto& each : opened_) each->LimitMapped(std::max<uint64_t>(share, 1));
   }
   options_.filesystem->Add(source, std::move(generation));
@@ -123,11 +123,9 @@ std::vector<Sources::Refreshed> Sources::LastSteps() const {
   return out;
 }
 
-uint64_t Sources::mapped_bytes() {
+void Sources::LetGoOfPages() {
   std::lock_guard lock(mutex_);
-  uint64_t sum = 0;
-  for (const auto& each : opened_) sum += each->mapped_bytes();
-  return sum;
+  for (const auto& each : opened_) each->LetGoOfPages();
 }
 
 }  // namespace forebay::fuse

@@ -21,7 +21,7 @@ class Sources {
   struct Options {
     std::vector<SourceSpec> specs;
     reader::OpenOptions open;
-    uint64_t memory_bytes = 0;  // of mapped chunks
+    uint64_t mapped_bytes_max = 0;  // of all sources together
     Filesystem* filesystem = nullptr;
     SupervisorLink* supervisor = nullptr;
   };
@@ -42,8 +42,8 @@ class Sources {
   Status Refresh(std::vector<Refreshed>* out);
   // The last step of every source, for whoever must tell the kernel again.
   std::vector<Refreshed> LastSteps() const;
-  // What was opened so far, by the way: mapped now.
-  uint64_t mapped_bytes();
+  // Lets go of all pages of chunks and manifests; they come again when they are touched.
+  void LetGoOfPages();
 
  private:
   Result<reader::OpenOptions> OptionsOf(const SourceSpec& spec) const;

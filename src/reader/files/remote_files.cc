@@ -1,5 +1,6 @@
 #include "reader/files/remote_files.h"
 
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -263,9 +264,19 @@ void RemoteFiles::LimitMapped(uint64_t bytes) {
   if (bytes != 0 && mapped_bytes_ > bytes) DropOldest(&dropped);
 }
 
-uint64_t RemoteFiles::mapped_bytes() {
-  std::lock_guard lock(mutex_);
-  return mapped_bytes_;
+void RemoteFiles::LetGoOfPages() {
+  std::vector<ChunkPtr> chunks;
+  {
+    std::lock_guard lock(mutex_);
+    for (const auto& [ref, kept] : mapped_) chunks.push_back(kept.chunk);
+  }
+  auto let_go = [](std::string_view bytes) {
+    if (bytes.empty()) return;
+    // Shared mappings begin at a page; their pages stay in the page cache.
+    (void)::madvise(const_cast<char*>(bytes.data()), bytes.size(), MADV_DONTNEED);
+  };
+  for (const ChunkPtr& chunk : chunks) let_go(chunk->mapping->bytes());
+  let_go(manifest()->bytes());
 }
 
 void RemoteFiles::OnEvicted(const std::vector<model::ChunkRef>& refs) {

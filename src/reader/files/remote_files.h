@@ -80,7 +80,9 @@ class RemoteFiles {
   Result<uint32_t> NodePid();
   // Lets go of mappings that nobody uses now.
   void ForgetUnused();
-  uint64_t mapped_bytes();
+  // Lets go of the pages of everything that is mapped, the manifest included: they come
+  // again when they are touched.
+  void LetGoOfPages();
 
  private:
   using ChunkPtr = std::shared_ptr<MappedChunk>;
