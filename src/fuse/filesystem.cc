@@ -57,11 +57,11 @@ std::optional<Filesystem::Directory> Filesystem::FindDirectory(
   GenerationPtr wanted = Find(id.source, generation);
   if (wanted == nullptr) return std::nullopt;
   if (id.index == 0) return Directory{wanted, id.source, 0};
-  if (id.generation == wanted->number) return Directory{wanted, id.source, id.index};
   GenerationPtr born = Find(id.source, id.generation);
-  if (born == nullptr) return std::nullopt;
+  if (born == nullptr || id.generation == 0) return std::nullopt;
   const model::FilesManifest& manifest = born->contents->manifest();
   if (id.index >= manifest.directories().size()) return std::nullopt;
+  if (born == wanted) return Directory{wanted, id.source, id.index};
   auto index =
       wanted->contents->manifest().FindDirectory(manifest.directory_path(id.index));
   if (!index) return std::nullopt;

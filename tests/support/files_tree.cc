@@ -5,6 +5,16 @@
 
 namespace forebay::testing {
 
+namespace {
+
+std::shared_ptr<const model::FilesManifest> Build(files::FileList list) {
+  auto bytes = std::make_shared<const std::string>(
+      files::BuildFilesManifest({.root = "s3://b/p", .origin = "o"}, std::move(list)));
+  return model::FilesManifest::View(*bytes, bytes).ValueOrDie();
+}
+
+}  // namespace
+
 std::shared_ptr<const model::FilesManifest> ManifestOf(const Tree& tree) {
   files::FileList list;
   int64_t time = 0;
@@ -15,9 +25,19 @@ std::shared_ptr<const model::FilesManifest> ManifestOf(const Tree& tree) {
     identity.mtime_ns = ++time * 1'000'000'000;
     list.Add(path, identity);
   }
-  auto bytes = std::make_shared<const std::string>(
-      files::BuildFilesManifest({.root = "s3://b/p", .origin = "o"}, std::move(list)));
-  return model::FilesManifest::View(*bytes, bytes).ValueOrDie();
+  return Build(std::move(list));
+}
+
+std::shared_ptr<const model::FilesManifest> ManifestOfSizes(
+    const std::map<std::string, uint64_t>& sizes) {
+  files::FileList list;
+  for (const auto& [path, size] : sizes) {
+    model::ObjectIdentity identity;
+    identity.size = static_cast<int64_t>(size);
+    identity.etag = path;
+    list.Add(path, identity);
+  }
+  return Build(std::move(list));
 }
 
 }  // namespace forebay::testing

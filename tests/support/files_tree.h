@@ -12,5 +12,8 @@ namespace forebay::testing {
 // Path → bytes; the etag of a file is a hash of its bytes, its time is counted from 1.
 using Tree = std::map<std::string, std::string>;
 std::shared_ptr<const model::FilesManifest> ManifestOf(const Tree& tree);
+// The same without bytes.
+std::shared_ptr<const model::FilesManifest> ManifestOfSizes(
+    const std::map<std::string, uint64_t>& sizes);
 
 }  // namespace forebay::testing
