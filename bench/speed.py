@@ -15,11 +15,13 @@ import subprocess
 import sys
 import tempfile
 
+import clusters
 import flight
 import forebay
 import iceberg
 import kubeflow
 import loaders
+import mounts
 import numpy as np
 import pyarrow as pa
 import pyarrow.dataset
@@ -227,10 +229,12 @@ BENCHES = {
     "open": bench_open,
     "handover": bench_handover,
     "memory": bench_memory,
+    **clusters.BENCHES,
     **flight.BENCHES,
     **iceberg.BENCHES,
     **kubeflow.BENCHES,
     **loaders.BENCHES,
+    **mounts.BENCHES,
 }
 
 
