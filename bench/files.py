@@ -3,8 +3,9 @@ one run against a real S3 server and the native file system.
 
     bench/files.py [--count 4000] [--s3fs PYTHON]
 
-Needs versitygw (tools/setup-test); compares with `aws s3 sync` where aws is installed, and
-with s3fs where PYTHON has it. Prints one JSON object.
+Needs versitygw (tools/setup-test); compares with `aws s3 sync` where aws is installed, with
+rclone where tools/setup-bench installed it, and with s3fs where PYTHON has it. Prints one JSON
+object.
 """
 
 import argparse
@@ -32,6 +33,7 @@ import fsspec  # noqa: E402
 import forebay  # noqa: E402
 
 KEY, SECRET, REGION = "FOREBAYTESTKEY", "FOREBAYTESTSECRET", "us-east-1"
+RCLONE = ROOT / "build" / "rivals" / "rclone" / "bin" / "rclone"
 SMALL, MEDIUM = 20 * 1024, 32 * 1024
 
 S3FS = """
@@ -107,6 +109,13 @@ def warmup_against_sync(endpoint, base, store):
         out["aws_s3_sync_s"] = seconds(
             lambda: subprocess.run(command, env=environment, check=True))
         out["warmup_to_aws_s3_sync"] = out["aws_s3_sync_s"] / ours
+    if RCLONE.exists():
+        command = [RCLONE, "sync", ":s3:files", base / "rcloned", "--config", "/dev/null",
+                   "--transfers", "64", "--checkers", "32", "--fast-list",
+                   "--s3-provider", "Other", "--s3-endpoint", endpoint, "--s3-region", REGION,
+                   "--s3-access-key-id", KEY, "--s3-secret-access-key", SECRET]
+        out["rclone_sync_s"] = seconds(lambda: subprocess.run(command, check=True))
+        out["warmup_to_rclone"] = out["rclone_sync_s"] / ours
     return options, out
 
 
