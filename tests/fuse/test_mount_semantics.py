@@ -1,0 +1,278 @@
+"""Re-enacts "What is promised" of docs/mounts.md."""
+
+import contextlib
+import errno
+import json
+import mmap
+import os
+import pwd
+import signal
+import socket
+import stat
+import subprocess
+from pathlib import Path
+
+import pytest
+from mounts import BIN, OLD, is_alive, random_tree, wait_until, write_files
+from s3_server import S3Server
+
+MIB = 1 << 20
+PROFILES = pytest.mark.parametrize("profile", ["small", "large"])
+
+
+@contextlib.contextmanager
+def stopped(pid):
+    """A process that does nothing meanwhile."""
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        os.kill(pid, signal.SIGCONT)
+
+
+def refresh(mounts, place):
+    return json.loads(mounts.run("refresh", place, "-o", "json").stdout)
+
+
+def read_within(path, seconds):
+    """The bytes, read by a process of its own that is given so long."""
+    done = subprocess.run(["cat", path], capture_output=True, timeout=seconds, check=True)
+    return done.stdout
+
+
+def test_a_bucket_is_mounted_with_its_etags(mounts, tmp_path):
+    with S3Server(tmp_path / "s3") as server:
+        contents = {"a/b.jpg": b"1" * 1000, "a/c/d.bin": os.urandom(3 * MIB), "top": b""}
+        server.make_bucket("images")
+        for key, data in contents.items():
+            server.put("images", key, data)
+        place = mounts.mount("s3://images", *server.options())
+        for key, data in contents.items():
+            assert (place / key).read_bytes() == data
+        etag = os.getxattr(place / "a/b.jpg", "user.forebay.etag")
+        assert len(etag) >= 32
+        assert "user.forebay.etag" in os.listxattr(place / "a/b.jpg")
+        with pytest.raises(OSError) as none:
+            os.getxattr(place / "a/b.jpg", "user.other")
+        assert none.value.errno == errno.ENODATA
+        mounts.umount(place)
+
+
+@PROFILES
+def test_everything_is_read_only(mounts, tmp_path, profile):
+    source = write_files(tmp_path / "source", {"d/f": b"x"})
+    place = mounts.mount(source, "--profile", profile)
+    attempts = [
+        lambda: (place / "new").write_bytes(b""), lambda: (place / "d/f").write_bytes(b"y"),
+        lambda: (place / "d/f").unlink(), lambda: (place / "d").rmdir(),
+        lambda: (place / "e").mkdir(), lambda: (place / "d/f").rename(place / "g"),
+        lambda: os.utime(place / "d/f"), lambda: (place / "d/f").chmod(0o777),
+        lambda: os.truncate(place / "d/f", 0), lambda: os.link(place / "d/f", place / "g"),
+        lambda: os.symlink("x", place / "g"), lambda: os.open(place / "d/f", os.O_RDWR),
+        lambda: os.setxattr(place / "d/f", "user.x", b"1")]
+    for attempt in attempts:
+        with pytest.raises(OSError) as refused:
+            attempt()
+        assert refused.value.errno == errno.EROFS
+    assert (place / "d/f").read_bytes() == b"x"
+
+
+def test_stat_and_statfs_are_right(mounts, tmp_path):
+    source = write_files(tmp_path / "source", {"d/a": b"x" * 5000, "d/e/b": b"", "c": b"1"})
+    place = mounts.mount(source)
+    info = (place / "d/a").stat()
+    assert info.st_size == 5000 and info.st_blocks == 10 and info.st_nlink == 1
+    assert info.st_mtime == OLD and stat.S_IMODE(info.st_mode) == 0o444
+    folder = (place / "d").stat()
+    assert stat.S_ISDIR(folder.st_mode) and folder.st_nlink == 3
+    assert stat.S_IMODE(folder.st_mode) == 0o555 and folder.st_mtime == OLD
+    room = os.statvfs(place)
+    assert room.f_bavail == 0 and room.f_blocks * room.f_frsize >= 5001
+    assert room.f_files == 6 and room.f_flag & os.ST_RDONLY
+    inodes = [path.stat().st_ino for path in [place, *place.rglob("*")]]
+    assert len(set(inodes)) == 6
+    listed = {entry.name: entry.inode() for entry in os.scandir(place / "d")}
+    assert listed == {name: (place / "d" / name).stat().st_ino for name in ("a", "e")}
+
+
+@PROFILES
+def test_a_refresh_moves_paths_and_leaves_open_files_alone(mounts, tmp_path, profile):
+    old, new = os.urandom(300_000), os.urandom(200_000)
+    source = write_files(tmp_path / "source", {
+        "d/changes": old, "d/stays": b"same", "d/goes": b"gone", "d/sub/x": b"x"})
+    place = mounts.mount(source, "--profile", profile)
+    before = {name: (place / "d" / name).stat().st_ino for name in os.listdir(place / "d")}
+    assert not (place / "d/comes").exists()  # which the kernel remembers
+    with (place / "d/changes").open("rb") as changes, (place / "d/goes").open("rb") as goes:
+        mapped = mmap.mmap(changes.fileno(), 0, prot=mmap.PROT_READ)
+        assert changes.read(1000) == old[:1000] and goes.read() == b"gone"
+        (source / "d/goes").unlink()
+        (source / "d/sub/x").unlink()
+        (source / "d/sub").rmdir()
+        (source / "d/changes").unlink()
+        write_files(source, {"d/changes": new, "d/comes": b"came", "d/new/y": b"y"})
+        assert sorted(os.listdir(place / "d")) == sorted(before)
+        assert not (place / "d/comes").exists(), "a version stays until it is refreshed"
+        assert refresh(mounts, place) == {"added": 2, "changed": 1, "removed": 2}
+        assert sorted(os.listdir(place / "d")) == ["changes", "comes", "new", "stays"]
+        assert (place / "d/changes").read_bytes() == new
+        assert (place / "d/comes").read_bytes() == b"came"
+        assert (place / "d/new/y").read_bytes() == b"y"
+        with pytest.raises(FileNotFoundError):
+            (place / "d/goes").stat()
+        after = {name: (place / "d" / name).stat().st_ino for name in os.listdir(place / "d")}
+        assert after["stays"] == before["stays"] and after["changes"] != before["changes"]
+        # What was cached of the old version is there; nothing of the new one is.
+        assert mapped[:] == old and changes.read() == old[1000:]
+        goes.seek(0)
+        assert goes.read() == b"gone"
+    assert refresh(mounts, place) == {"added": 0, "changed": 0, "removed": 0}
+
+
+def test_inodes_and_versions_outlive_the_serving_process(mounts, tmp_path):
+    source = write_files(tmp_path / "source", random_tree(5, count=40))
+    place = mounts.mount(source)
+    write_files(source, {"later": b"1"})
+    refresh(mounts, place)
+    before = {path: path.stat().st_ino for path in place.rglob("*")}
+    write_files(source, {"much later": b"2"})
+    pid = mounts.kill_server(place)
+    wait_until(lambda: mounts.serving_pid(place) not in (None, pid), "nobody serves")
+    Path("/proc/sys/vm/drop_caches").write_text("2")  # names and inodes
+    assert {path: path.stat().st_ino for path in place.rglob("*")} == before
+    assert (place / "later").read_bytes() == b"1"
+
+
+def test_opening_a_cached_small_file_asks_nobody(mounts, tmp_path):
+    source = write_files(tmp_path / "source", {f"{i}": bytes([i]) * 20_000 for i in range(9)})
+    place = mounts.mount(source, "--profile", "small")
+    for i in range(9):
+        assert (place / f"{i}").read_bytes() == bytes([i]) * 20_000
+    with stopped(mounts.serving_pid(place)):
+        for i in range(9):
+            assert read_within(place / f"{i}", 10) == bytes([i]) * 20_000
+
+
+def test_the_kernel_reads_whole_files_without_us(mounts, tmp_path):
+    data = os.urandom(8 * MIB)
+    source = write_files(tmp_path / "source", {"whole": data})
+    place = mounts.mount(source, "--profile", "large")
+    fd = os.open(place / "whole", os.O_RDONLY)
+    try:
+        with stopped(mounts.serving_pid(place)):
+            done = subprocess.run(["cat"], stdin=fd, capture_output=True, timeout=10)
+            assert done.stdout == data
+    finally:
+        os.close(fd)
+
+
+@PROFILES
+def test_direct_reads_mappings_and_sendfile(mounts, tmp_path, profile):
+    data = os.urandom(3 * MIB + 77)
+    source = write_files(tmp_path / "source", {"f": data})
+    place = mounts.mount(source, "--profile", profile)
+    fd = os.open(place / "f", os.O_RDONLY | os.O_DIRECT)
+    buffer = mmap.mmap(-1, 4 * MIB)
+    assert os.readv(fd, [buffer]) == len(data) and buffer[:len(data)] == data
+    os.close(fd)
+    with (place / "f").open("rb") as file:
+        for kind in (mmap.MAP_SHARED, mmap.MAP_PRIVATE):
+            with mmap.mmap(file.fileno(), 0, kind, mmap.PROT_READ) as mapped:
+                assert mapped[:] == data
+        here, there = socket.socketpair()
+        with here, there:
+            sent = os.sendfile(here.fileno(), file.fileno(), MIB, 50_000)
+            assert there.recv(sent, socket.MSG_WAITALL) == data[MIB:MIB + sent]
+
+
+def test_a_mount_in_use_stays_and_a_lazy_one_goes_with_its_last_file(mounts, tmp_path):
+    source = write_files(tmp_path / "source", {"f": b"x" * 300_000})
+    place = mounts.mount(source)
+    file = (place / "f").open("rb")
+    busy = mounts.run("umount", place, check=False)
+    assert busy.returncode == 8 and "in use" in busy.stderr
+    assert file.read(5) == b"xxxxx"
+    server = mounts.serving_pid(place)
+    mounts.run("umount", "--lazy", place)
+    assert os.listdir(place) == [] and file.read() == b"x" * 299_995
+    file.close()
+    wait_until(lambda: not is_alive(server), "the serving process stays")
+    wait_until(lambda: not list(mounts.runtime.glob("forebay/mounts/*")), "state stays")
+
+
+def test_what_cannot_be_mounted_is_said_in_a_sentence(mounts, tmp_path):
+    source = write_files(tmp_path / "source", {"f": b"x"})
+    place = mounts.mount(source)
+    nowhere = tmp_path / "nowhere"
+    cases = [((source, place), 2, "mounted already"), ((source, nowhere), 3, "nowhere"),
+             ((source,), 2, "SOURCE DIR"), (("--source", source, place), 2, "URI=NAME"),
+             (("--source", f"{source}=a/b", place), 2, "plain name"),
+             (("--serving-pid", tmp_path), 3, "no mount"),
+             ((source, place, "--memory", "lots"), 2, "lots")]
+    for words, code, text in cases:
+        done = mounts.run("mount", *words, check=False)
+        assert done.returncode == code and text in done.stderr, (words, done)
+        assert done.stderr.count("\n") == 1, done.stderr
+    (tmp_path / "other").mkdir()
+    missing = mounts.run("mount", tmp_path / "missing", tmp_path / "other", check=False)
+    assert missing.returncode == 3 and "missing" in missing.stderr
+    assert mounts.run("umount", tmp_path / "other", check=False).returncode == 3
+    assert mounts.run("refresh", tmp_path / "other", check=False).returncode == 3
+
+
+def test_a_mount_in_the_foreground_ends_with_its_process(mounts, tmp_path):
+    source = write_files(tmp_path / "source", {"f": b"x"})
+    place = tmp_path / "mnt"
+    place.mkdir()
+    command = [BIN / "forebay", "mount", "--foreground", source, place]
+    process = subprocess.Popen(command, env=mounts.env, stderr=subprocess.PIPE, text=True)
+    mounts.places.append(place)
+    wait_until(lambda: (place / "f").exists(), "it does not answer")
+    server = mounts.serving_pid(place)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(30) == 0, process.stderr.read()
+    assert not is_alive(server) and os.listdir(place) == []
+
+
+def test_without_privilege_fusermount3_mounts(mounts, tmp_path):
+    if subprocess.run(["which", "fusermount3"], capture_output=True).returncode != 0:
+        pytest.skip("fusermount3 is not installed")
+    if not os.access("/dev/fuse", os.R_OK) or not stat.S_IMODE(
+            os.stat("/dev/fuse").st_mode) & 0o006:
+        pytest.skip("/dev/fuse is for root alone here")
+    nobody = pwd.getpwnam("nobody")
+    run_as_user(mounts, tmp_path, nobody)
+
+
+def run_as_user(mounts, tmp_path, user):
+    """Mounts, reads and unmounts as somebody else than root."""
+    home = Path("/tmp") / f"fb-user-{os.getpid()}"
+    home.mkdir(mode=0o700)
+    contents = {"a/b": b"1" * 70_000, "c": b"2"}
+    write_files(home / "source", contents)
+    (home / "mnt").mkdir()
+    for path in [home, *home.rglob("*")]:
+        os.chown(path, user.pw_uid, user.pw_gid)
+    env = {**mounts.env, "XDG_RUNTIME_DIR": str(home), "HOME": str(home),
+           "FOREBAY_STORE": f"ssd:{home}/store"}
+
+    def run(*command):
+        return subprocess.run(list(map(str, command)), env=env, user=user.pw_uid,
+                              group=user.pw_gid, extra_groups=[], cwd="/", timeout=60,
+                              capture_output=True, check=True).stdout
+    try:
+        run(BIN / "forebay", "mount", home / "source", home / "mnt", "--profile", "large")
+        assert run("cat", home / "mnt/a/b") == contents["a/b"]
+        server = int(run(BIN / "forebay", "mount", "--serving-pid", home / "mnt"))
+        os.kill(server, signal.SIGKILL)
+        assert run("cat", home / "mnt/c") == contents["c"]
+        run(BIN / "forebay", "umount", home / "mnt")
+        assert os.listdir(home / "mnt") == []
+    finally:
+        subprocess.run(["umount", "-l", home / "mnt"], stderr=subprocess.DEVNULL)
+        theirs, mounts.runtime = mounts.runtime, home
+        for pid in mounts.node_pids():
+            os.kill(pid, signal.SIGTERM)
+            wait_until(lambda pid=pid: not is_alive(pid), f"node {pid} does not end")
+        mounts.runtime = theirs
+        subprocess.run(["rm", "-rf", home])
