@@ -15,10 +15,6 @@ namespace {
 
 using model::ChunkRef;
 
-std::unique_ptr<std::byte[]> Buffer(uint64_t size) {
-  return std::make_unique_for_overwrite<std::byte[]>(size);
-}
-
 Status ReadPart(const FilesVersion& version, ChunkRef ref, std::span<std::byte> into,
                 const FileFillContext& context) {
   auto offset = static_cast<int64_t>(model::FilesManifest::ExtentOffset(ref));
@@ -111,29 +107,13 @@ void RemoveStored(const FilesVersion& version, ChunkRef ref, storage::Store& sto
 
 }  // namespace
 
-MemoryGate::Pass::Pass(MemoryGate* gate, uint64_t bytes)
-    : gate_(gate), bytes_(std::min(bytes, gate->bytes_max_)) {
-  std::unique_lock lock(gate_->mutex_);
-  gate_->freed_.wait(lock, [&] { return gate_->used_ + bytes_ <= gate_->bytes_max_; });
-  gate_->used_ += bytes_;
-}
-
-MemoryGate::Pass::~Pass() {
-  {
-    std::lock_guard lock(gate_->mutex_);
-    gate_->used_ -= bytes_;
-  }
-  gate_->freed_.notify_all();
-}
-
 Result<FileFilled> FillFileChunk(const FilesVersion& version, ChunkRef ref,
                                  const FileFillContext& context) {
   uint64_t size = version.manifest->ChunkBytes(ref);
   bool is_pack = ref.group == model::kPackGroup;
   MemoryGate::Pass pass(context.memory, size);
   auto started = std::chrono::steady_clock::now();
-  auto buffer = Buffer(size);
-  std::span<std::byte> bytes(buffer.get(), size);
+  std::span<std::byte> bytes = pass.bytes();
   FB_RETURN_NOT_OK(is_pack ? ReadPack(version, ref, bytes, context)
                            : ReadPart(version, ref, bytes, context));
   auto read = std::chrono::steady_clock::now();
