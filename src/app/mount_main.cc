@@ -89,13 +89,17 @@ Result<fuse::Supervisor::Options> SupervisorOptionsOf(const Arguments& arguments
   // By its path: a serving process that is started later may be of a newer version.
   std::error_code error;
   std::string self = std::filesystem::read_symlink("/proc/self/exe", error).string();
-  words.insert(words.begin(),
-               {self, "--serve-on", std::to_string(fuse::Supervisor::kServingFd),
-                "--control", state.socket_path()});
+  auto command = [self, words, &state] {
+    std::vector<std::string> all = {self, "--serve-on",
+                                    std::to_string(fuse::Supervisor::kServingFd),
+                                    "--control", state.socket_path()};
+    all.insert(all.end(), words.begin(), words.end());
+    return all;
+  };
   return fuse::Supervisor::Options{.mount = {.directory = state.directory(),
                                              .name = NameOf(sources),
                                              .allow_other = arguments.mount.allow_other},
-                                   .command = std::move(words),
+                                   .command = std::move(command),
                                    .state = &state,
                                    .on_ready = {}};
 }

@@ -6,15 +6,15 @@
 
 namespace forebay::fuse {
 
-// A look costs microseconds: one per eighth of the budget goes unnoticed, and what is
-// touched between two looks fits above the mark.
+// A look costs microseconds: one per sixteenth of the budget goes unnoticed. The other
+// half is for what is touched between two looks and while pages are let go of.
 void MemoryBudget::Touched(uint64_t bytes) {
-  uint64_t step = options_.bytes_max / 8;
+  uint64_t step = options_.bytes_max / 16;
   if (touched_.fetch_add(bytes, std::memory_order_relaxed) + bytes < step) return;
   std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock.owns_lock()) return;
   touched_ = 0;
-  if (options_.resident() > options_.bytes_max / 8 * 5) options_.let_go();
+  if (options_.resident() > options_.bytes_max / 2) options_.let_go();
 }
 
 uint64_t ResidentBytes() {

@@ -43,6 +43,18 @@ Status CleanDead(const std::string& directory) {
   }
 }
 
+// A mount that lives and is not here: somebody has files of it open, or another namespace
+// has it. It goes on under another name.
+Status MoveAside(const std::string& directory, const std::string& path) {
+  FB_ASSIGN_OR_RETURN(std::optional<MountEntry> entry, MountAt(directory));
+  bool here = entry && entry->type == kFilesystemType;
+  bool begins = ::access((path + "/mounted").c_str(), F_OK) != 0;
+  if (here || begins) return AlreadyMounted(directory);
+  std::string aside = fmt::format("{}.{}", path, Clock::Real().WallNanos());
+  if (::rename(path.c_str(), aside.c_str()) == 0) return Status::OK();
+  return ErrnoStatus(errno, "move the folder of an earlier mount");
+}
+
 Status MakeFolder(const std::string& path) {
   if (::mkdir(path.c_str(), 0700) == 0 || errno == EEXIST) return Status::OK();
   return ErrnoStatus(errno, "make the folder " + path);
@@ -57,32 +69,54 @@ Result<std::string> MountStateFolder(const std::string& directory) {
 }
 
 Result<std::unique_ptr<MountState>> MountState::Claim(const std::string& directory) {
-  FB_ASSIGN_OR_RETURN(std::string folder, MountStateFolder(directory));
-  FB_RETURN_NOT_OK(MakeFolder(folder));
-  UniqueFd lock(::open((folder + "/lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
-  if (!lock.valid()) return ErrnoStatus(errno, "open the lock of a mount in " + folder);
-  if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) return AlreadyMounted(directory);
-  FB_RETURN_NOT_OK(CleanDead(directory));
-  std::ofstream(folder + "/directory") << directory << "\n";
-  return std::unique_ptr<MountState>(
-      new MountState(directory, std::move(folder), std::move(lock)));
+  FB_ASSIGN_OR_RETURN(std::string path, MountStateFolder(directory));
+  for (;;) {
+    FB_RETURN_NOT_OK(MakeFolder(path));
+    UniqueFd folder(::open(path.c_str(), O_DIRECTORY | O_CLOEXEC));
+    UniqueFd lock(::openat(folder.get(), "lock", O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+    if (!lock.valid() && errno == ENOENT) continue;  // just taken away
+    if (!lock.valid()) return ErrnoStatus(errno, "open the lock of a mount in " + path);
+    if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
+      FB_RETURN_NOT_OK(MoveAside(directory, path));
+      continue;
+    }
+    // Whoever held it before may have taken the folder away meanwhile.
+    struct stat info {};
+    if (::fstat(lock.get(), &info) != 0 || info.st_nlink == 0) continue;
+    FB_RETURN_NOT_OK(CleanDead(directory));
+    ::unlinkat(folder.get(), "mounted", 0);
+    auto state = std::unique_ptr<MountState>(
+        new MountState(directory, std::move(folder), std::move(lock)));
+    FB_RETURN_NOT_OK(state->Write("directory", directory));
+    return state;
+  }
 }
 
 MountState::~MountState() {
   if (!owned_) return;
-  std::error_code ignored;
-  for (const char* name : {"serving", "control", "directory", "lock"}) {
-    std::filesystem::remove(folder_ + "/" + name, ignored);
+  std::string path = folder();
+  for (const char* name : {"serving", "control", "directory", "mounted", "log", "lock"}) {
+    ::unlinkat(folder_.get(), name, 0);
   }
-  std::filesystem::remove(folder_ + "/log", ignored);
-  std::filesystem::remove(folder_, ignored);
+  ::rmdir(path.c_str());
+}
+
+std::string MountState::folder() const {
+  std::error_code ignored;
+  return std::filesystem::read_symlink(fmt::format("/proc/self/fd/{}", folder_.get()),
+                                       ignored)
+      .string();
+}
+
+Status MountState::Write(const std::string& name, const std::string& text) const {
+  std::string path = folder() + "/" + name;
+  std::ofstream(path + ".new") << text << "\n";
+  if (::rename((path + ".new").c_str(), path.c_str()) == 0) return Status::OK();
+  return ErrnoStatus(errno, "write " + path);
 }
 
 Status MountState::WriteServing(pid_t pid) const {
-  std::string path = folder_ + "/serving";
-  std::ofstream(path + ".new") << pid << "\n";
-  if (::rename((path + ".new").c_str(), path.c_str()) == 0) return Status::OK();
-  return ErrnoStatus(errno, "write " + path);
+  return Write("serving", std::to_string(pid));
 }
 
 Result<pid_t> ServingPid(const std::string& directory) {

@@ -17,24 +17,31 @@ namespace forebay::fuse {
 class MountState {
  public:
   // For the mount that begins at a directory (canonical). kInvalid when one is there that
-  // lives; what a dead one left is taken away, its mount included.
+  // lives; what a dead one left is taken away, its mount included. One that was taken
+  // away and lives on for open files, or in another namespace, is moved aside.
   static Result<std::unique_ptr<MountState>> Claim(const std::string& directory);
   ~MountState();
 
   const std::string& directory() const { return directory_; }
-  std::string log_path() const { return folder_ + "/log"; }
-  std::string socket_path() const { return folder_ + "/control"; }
+  // These may change when the folder is moved aside.
+  std::string log_path() const { return folder() + "/log"; }
+  std::string socket_path() const { return folder() + "/control"; }
   Status WriteServing(pid_t pid) const;
+  // The mount answers: from now on it may be moved aside.
+  Status MarkMounted() const { return Write("mounted", "1"); }
   // In a child, which shall not end the mount.
   void Disown() { owned_ = false; }
 
  private:
-  MountState(std::string directory, std::string folder, UniqueFd lock)
+  MountState(std::string directory, UniqueFd folder, UniqueFd lock)
       : directory_(std::move(directory)),
         folder_(std::move(folder)),
         lock_(std::move(lock)) {}
+  std::string folder() const;
+  // A small file, all at once.
+  Status Write(const std::string& name, const std::string& text) const;
   const std::string directory_;
-  const std::string folder_;
+  UniqueFd folder_;
   UniqueFd lock_;
   bool owned_ = true;
 };

@@ -16,6 +16,7 @@ namespace {
 
 // What is mapped costs nothing until it is touched; the budget is for what is.
 constexpr uint64_t kMappedShare = 16;
+constexpr int kPollEvery = 500;  // ms
 
 // The kernel forgets one thing at a time; that it knew nothing of it is fine.
 void TellKernel(const Channel& kernel, const Filesystem& filesystem,
@@ -121,12 +122,12 @@ class Server {
       FB_RETURN_NOT_OK(supervisor_.Send({.say = Say::kSettled}));
     }
     FB_RETURN_NOT_OK(supervisor_.Send({.say = Say::kReady}));
-    Listen(kernel);
+    Listen(kernel, serving);
     std::_Exit(1);
   }
 
   // Answers the command line until the supervisor has gone.
-  void Listen(const Channel& kernel) {
+  void Listen(const Channel& kernel, Serving& serving) {
     UniqueFd listener;
     if (!options_.control.empty()) {
       ::unlink(options_.control.c_str());
@@ -136,7 +137,9 @@ class Server {
     }
     for (;;) {
       pollfd waiting[] = {{supervisor_.fd(), 0, 0}, {listener.get(), POLLIN, 0}};
-      if (::poll(waiting, 2, -1) < 0) continue;
+      if (::poll(waiting, 2, kPollEvery) < 0) continue;
+      sources_->Poll();
+      serving.Check();
       if ((waiting[0].revents & (POLLHUP | POLLERR)) != 0) return;
       if ((waiting[1].revents & POLLIN) == 0) continue;
       auto client = wire::Accept(listener.get(), Deadline::After(milliseconds(0)));

@@ -48,6 +48,7 @@ struct Serving::Request {
 
   uint64_t unique() const { return header.unique; }
   uint64_t node() const { return header.nodeid; }
+  WaitingRequests::Asker asker() const { return {channel, header.pid}; }
   void Fail(int error) const { channel.Fail(unique(), error); }
   template <typename T>
   bool Answer(const T& value) const {
@@ -111,6 +112,7 @@ void Serving::Dispatch(const Request& request) {
     case FUSE_FORGET:
     case FUSE_BATCH_FORGET:
       return;  // inodes are numbers: there is nothing to forget, and no answer
+    case FUSE_INTERRUPT: return asked_.OnSignal(request.As<fuse_interrupt_in>().unique);
     case FUSE_GETATTR: return OnGetAttributes(request);
     case FUSE_OPEN: return OnOpen(request);
     case FUSE_RELEASE: return OnRelease(request);
@@ -161,22 +163,26 @@ void Serving::OnOpen(const Request& request) {
   if (options_.opened->without_message()) return request.Fail(ENOSYS);
   auto file = options_.filesystem->FindFile(request.node());
   if (!file) return request.Fail(ESTALE);
-  bool may_wait = options_.opened->may_wait(*file);
-  if (may_wait) Ahead(*file, request.node(), 0);
-  auto open = [this, request, file = *std::move(file)] {
+  if (!options_.opened->may_wait(*file)) {
+    auto opened = options_.opened->Open(request.node(), request.unique(), *file);
+    return void(request.Answer(*opened));
+  }
+  Ahead(*file, request.node(), 0);
+  waiting_.Submit([this, request,
+                   ticket = asked_.Begin(request.unique(), request.asker()),
+                   file = *std::move(file)] {
     auto opened = options_.opened->Open(request.node(), request.unique(), file);
+    if (!ticket->Take()) {
+      if (opened.ok()) options_.opened->Release(request.node(), opened->fh);
+      return;
+    }
     if (!opened.ok()) {
       LogFailure(file, opened.status());
       return request.Fail(ErrnoOf(opened.status()));
     }
     // Nobody will close what nobody waits for any more.
     if (!request.Answer(*opened)) options_.opened->Release(request.node(), opened->fh);
-  };
-  if (may_wait) {
-    waiting_.Submit(open);
-  } else {
-    open();
-  }
+  });
 }
 
 void Serving::Ahead(const Filesystem::File& file, uint64_t node, uint64_t offset) {
@@ -205,8 +211,10 @@ void Serving::OnRead(const Request& request) {
     request.channel.Answer(request.unique(), *pieces);
     return;
   }
-  waiting_.Submit([request, in, file = *std::move(file)] {
+  waiting_.Submit([request, in, ticket = asked_.Begin(request.unique(), request.asker()),
+                   file = *std::move(file)] {
     auto pieces = Filesystem::Read(file, in.offset, in.size);
+    if (!ticket->Take()) return;
     if (pieces.ok()) {
       request.channel.Answer(request.unique(), *pieces);
       return;

@@ -15,6 +15,7 @@
 #include "fuse/look_ahead.h"
 #include "fuse/memory_budget.h"
 #include "fuse/opened_files.h"
+#include "fuse/waiting_requests.h"
 
 namespace forebay::fuse {
 
@@ -30,6 +31,9 @@ class Serving {
     std::function<void()> on_unmounted;
   };
   explicit Serving(Options options);
+
+  // To be called now and then: lets go of who was killed while it waited.
+  void Check() { asked_.Check(); }
 
  private:
   struct Request;
@@ -52,6 +56,7 @@ class Serving {
 
   Options options_;
   LookAhead look_ahead_;
+  WaitingRequests asked_{IsDying};
   ThreadPool waiting_;
   std::vector<std::thread> threads_;
 };

@@ -123,6 +123,15 @@ std::vector<Sources::Refreshed> Sources::LastSteps() const {
   return out;
 }
 
+void Sources::Poll() {
+  std::vector<std::shared_ptr<reader::RemoteFiles>> opened;
+  {
+    std::lock_guard lock(mutex_);
+    opened = opened_;
+  }
+  for (const auto& each : opened) each->Poll();
+}
+
 void Sources::LetGoOfPages() {
   std::lock_guard lock(mutex_);
   for (const auto& each : opened_) each->LetGoOfPages();

@@ -42,6 +42,8 @@ class Sources {
   Status Refresh(std::vector<Refreshed>* out);
   // The last step of every source, for whoever must tell the kernel again.
   std::vector<Refreshed> LastSteps() const;
+  // Hears what was evicted from the store, so that its room can be used.
+  void Poll();
   // Lets go of all pages of chunks and manifests; they come again when they are touched.
   void LetGoOfPages();
 

@@ -28,6 +28,7 @@ constexpr unsigned kChannelsMax = 16;
 // Before a serving process is started that could not start the last time.
 constexpr milliseconds kPauseMin = milliseconds(10);
 constexpr milliseconds kPauseMax = milliseconds(1000);
+constexpr int kFailedStartsMax = 3;
 
 sigset_t OurSignals() {
   sigset_t set;
@@ -103,7 +104,10 @@ Status Supervisor::Start() {
   link_ = std::make_unique<SupervisorLink>(UniqueFd(ends[0]));
   UniqueFd theirs(ends[1]);
   was_ready_ = false;
-  FB_ASSIGN_OR_RETURN(serving_, Spawn(options_.command, theirs.get()));
+  std::vector<std::string> command = options_.command();
+  // A program that was replaced by one that does not work here: ours still does.
+  if (failed_starts_ >= kFailedStartsMax) command[0] = "/proc/self/exe";
+  FB_ASSIGN_OR_RETURN(serving_, Spawn(command, theirs.get()));
   if (options_.state != nullptr) {
     FB_RETURN_NOT_OK(options_.state->WriteServing(serving_));
   }
@@ -233,11 +237,7 @@ Status Supervisor::OnLetter(Letter letter) {
     case Say::kOpened: return MountNow(letter.message.value);
     case Say::kFailed:
       return Status(static_cast<StatusCode>(letter.message.value), letter.text);
-    case Say::kReady:
-      was_ready_ = true;
-      if (!told_ready_ && options_.on_ready) options_.on_ready();
-      told_ready_ = true;
-      return Status::OK();
+    case Say::kReady: was_ready_ = true; return TellReady();
     case Say::kSettled: unsettled_ = false; return Status::OK();
     case Say::kOpenBacking: return OnOpenBacking(letter);
     case Say::kCloseBacking:
@@ -245,6 +245,14 @@ Status Supervisor::OnLetter(Letter letter) {
       return Status::OK();
     default: return Status::Corrupt("the serving process said something unknown");
   }
+}
+
+Status Supervisor::TellReady() {
+  if (told_ready_) return Status::OK();
+  told_ready_ = true;
+  if (options_.state != nullptr) FB_RETURN_NOT_OK(options_.state->MarkMounted());
+  if (options_.on_ready) options_.on_ready();
+  return Status::OK();
 }
 
 // The serving process may die while it is answered; that is noticed elsewhere.

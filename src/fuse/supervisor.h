@@ -24,7 +24,7 @@ class Supervisor {
   struct Options {
     MountOptions mount;
     // What starts a serving process; it finds its end of the link at kServingFd.
-    std::vector<std::string> command;
+    std::function<std::vector<std::string>()> command;
     const MountState* state = nullptr;
     // Called once, when the mount answers.
     std::function<void()> on_ready;
@@ -53,6 +53,7 @@ class Supervisor {
   Status OnDeath();
   Status Restart();
   Status OnLetter(Letter letter);
+  Status TellReady();
   Status OnVersion(Letter letter);
   Status OnOpenBacking(const Letter& letter);
 

@@ -11,6 +11,9 @@ Result<Letter> Open(wire::Packet packet) {
     return Status::Corrupt("a message between the processes of a mount is too short");
   }
   std::memcpy(&letter.message, packet.bytes.data(), sizeof(Message));
+  if (letter.message.version != kLinkVersion) {
+    return Status::Unsupported("the supervisor of this mount is of another version");
+  }
   letter.text = packet.bytes.substr(sizeof(Message));
   letter.fds = std::move(packet.fds);
   return letter;

@@ -32,16 +32,19 @@ enum class Say : uint32_t {
 constexpr uint32_t kFlagPassthrough = 1;
 constexpr uint32_t kFlagUnsettled = 2;  // a refresh was cut off: tell the kernel again
 
+// A newer program may be started by an older supervisor: it must know these words.
+constexpr uint32_t kLinkVersion = 1;
+
 struct Message {
+  uint32_t version = kLinkVersion;
   Say say = Say::kDone;
   uint32_t source = 0;
   uint32_t generation = 0;
   uint32_t flags = 0;
+  int32_t value = 0;
   uint64_t node = 0;
   uint64_t handle = 0;
   uint64_t size = 0;
-  int32_t value = 0;
-  int32_t reserved = 0;
   int64_t time_ns = 0;  // when it was mounted
 };
 

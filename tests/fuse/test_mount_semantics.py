@@ -11,6 +11,7 @@ import signal
 import socket
 import stat
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -186,6 +187,24 @@ def test_direct_reads_mappings_and_sendfile(mounts, tmp_path, profile):
             assert there.recv(sent, socket.MSG_WAITALL) == data[MIB:MIB + sent]
 
 
+@PROFILES
+def test_who_waits_for_a_file_can_be_killed(mounts, tmp_path, profile):
+    source = write_files(tmp_path / "source", {"f": b"x" * MIB, "g": b"y" * MIB})
+    place = mounts.mount(source, "--profile", profile)
+    with stopped(mounts.node_pids()[0]):
+        reader = subprocess.Popen(["cat", place / "f"], stdout=subprocess.PIPE)
+        # Until it waits for its first byte, when open or read was asked for.
+        state = Path(f"/proc/{reader.pid}/wchan")
+        wait_until(lambda: any(w in state.read_text() for w in ("request_wait", "folio")),
+                   "it does not wait")
+        time.sleep(0.1)  # until the serving process has taken the request
+        assert reader.poll() is None
+        reader.kill()
+        assert reader.wait(10) == -signal.SIGKILL
+    assert (place / "g").read_bytes() == b"y" * MIB
+    assert (place / "f").read_bytes() == b"x" * MIB
+
+
 def test_a_mount_in_use_stays_and_a_lazy_one_goes_with_its_last_file(mounts, tmp_path):
     source = write_files(tmp_path / "source", {"f": b"x" * 300_000})
     place = mounts.mount(source)
@@ -195,10 +214,17 @@ def test_a_mount_in_use_stays_and_a_lazy_one_goes_with_its_last_file(mounts, tmp
     assert file.read(5) == b"xxxxx"
     server = mounts.serving_pid(place)
     mounts.run("umount", "--lazy", place)
-    assert os.listdir(place) == [] and file.read() == b"x" * 299_995
+    assert os.listdir(place) == [] and file.read(5) == b"xxxxx"
+    mounts.mount(source)  # at the same place, while the other one lives
+    os.kill(server, signal.SIGKILL)
+    assert mounts.serving_pid(place) != server and (place / "f").stat().st_size == 300_000
+    assert file.read() == b"x" * 299_990
+    assert refresh(mounts, place) == {"added": 0, "changed": 0, "removed": 0}
     file.close()
-    wait_until(lambda: not is_alive(server), "the serving process stays")
-    wait_until(lambda: not list(mounts.runtime.glob("forebay/mounts/*")), "state stays")
+    states = mounts.runtime / "forebay/mounts"
+    wait_until(lambda: len(os.listdir(states)) == 1, "the state of the first one stays")
+    mounts.umount(place)
+    assert os.listdir(states) == []
 
 
 def test_what_cannot_be_mounted_is_said_in_a_sentence(mounts, tmp_path):

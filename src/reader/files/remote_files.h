@@ -78,6 +78,8 @@ class RemoteFiles {
       const std::function<void(const wire::WarmupState&)>& report);
   Result<wire::Coverage> Coverage();
   Result<uint32_t> NodePid();
+  // Hears what was evicted; for who finds everything mapped and never asks the node.
+  void Poll() { PollNowAndThen(); }
   // Lets go of mappings that nobody uses now.
   void ForgetUnused();
   // Lets go of the pages of everything that is mapped, the manifest included: they come
