@@ -40,10 +40,6 @@ class ClusterPeers : public cache::Peers {
   std::vector<Candidate> Candidates(const Hash128& unit) const;
 
  private:
-  // Takes away what came.
-  Status Ask(const Candidate& candidate, const cache::FillContext& context,
-             cache::FillRequest* request);
-
   Options options_;
 };
 

@@ -112,6 +112,8 @@ std::string Member::Report() {
     report.counters["peer_chunks_total"] = peers.chunks;
     report.counters["peer_failed_calls_total"] = peers.failed_calls;
     report.counters["peer_fallbacks_total"] = peers.fallbacks;
+    report.counters["peer_rows_total"] = peers.rows;
+    report.counters["peer_hedges_total"] = peers.hedges;
     report.warmups = warmer_->Reports();
     report.versions = warmer_->Versions();
   }

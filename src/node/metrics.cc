@@ -35,6 +35,10 @@ void AddPeers(Cluster& cluster, MetricsText* text) {
             "Calls to peers that gave nothing.", peers.failed_calls);
   text->One("forebay_node_peer_fallbacks_total", "counter",
             "Units read from the source because peers failed.", peers.fallbacks);
+  text->One("forebay_node_peer_rows_total", "counter", "Rows that peers gathered.",
+            peers.rows);
+  text->One("forebay_node_peer_hedges_total", "counter",
+            "Calls that others were asked beside, since they were silent.", peers.hedges);
   text->One("forebay_node_may_own", "gauge", "1 while a head answers.",
             cluster.link().MayOwn() ? 1 : 0);
 }
