@@ -179,14 +179,15 @@ class Dataset:
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         return self._table.arrow_stream(self._columns)
 
-    def _bring(self, columns: list[str] | None, shuffle: str, resident: bool) -> None:
+    def _bring(self, columns: list[str] | None, shuffle: str, resident: bool,
+               gathers: bool = True) -> None:
         """Before an iteration: the order "global" needs all rows in the store. Later
         iterations take what was evicted meanwhile from the source."""
         if shuffle != "global" or not resident:
             return
         key = None if columns is None else tuple(columns)
         if key not in self._brought:
-            bring_all(self._table, columns)
+            bring_all(self._table, columns, gathers)
             self._brought.add(key)
 
     def _selected(self, columns: Sequence[str] | None) -> list[str] | None:

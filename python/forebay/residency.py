@@ -15,12 +15,14 @@ _FULL_SHARE, _DONE_SHARE = 0.85, 0.9
 _log = logging.getLogger("forebay")
 
 
-def bring_all(table: _native.Table, columns: list[str] | None) -> None:
-    """Fills the store with all rows of these columns. How far it is goes to the log
+def bring_all(table: _native.Table, columns: list[str] | None, gathers: bool) -> None:
+    """Fills the store with all rows of these columns, or sees to it that they come from the
+    other nodes of a cluster (`gathers`: that is possible). How far it is goes to the log
     ``forebay``; NoRoom says by how much they do not fit."""
+    room = _Room(table, columns, gathers)
     needed, quota = table.residency(columns)
     if 0 < quota < needed:
-        _gather_or_fail(table, columns, needed, quota)
+        room.gather_or_fail(needed, quota)
         return
     coverage = table.coverage(columns)
     if coverage.chunks_stored == coverage.chunk_count:
@@ -32,16 +34,22 @@ def bring_all(table: _native.Table, columns: list[str] | None) -> None:
             if coverage.chunks_stored < coverage.chunk_count:
                 filling.require_room()
     except _TooLarge as large:
-        _gather_or_fail(table, columns, large.needed, quota)
+        room.gather_or_fail(large.needed, quota)
 
 
-def _gather_or_fail(table: _native.Table, columns: list[str] | None, needed: int,
-                    quota: int) -> None:
-    """Rows come one by one from the other nodes, where those together have room for all."""
-    cluster = table.room(columns)[1] if table.uri.startswith("forebay://") else 0
-    if cluster < needed:
-        raise NoRoom(_sentence(table.uri, needed, max(cluster, quota), cluster > quota))
-    table.set_gathers(columns)
+class _Room:
+    """What a table's cluster has room for."""
+
+    def __init__(self, table: _native.Table, columns: list[str] | None, gathers: bool):
+        self._table, self._columns = table, columns
+        self._has_cluster = gathers and table.uri.startswith("forebay://")
+
+    def gather_or_fail(self, needed: int, quota: int) -> None:
+        """Rows come one by one from the other nodes, where those together have room."""
+        cluster = self._table.room(self._columns)[1] if self._has_cluster else 0
+        if cluster < needed:
+            raise NoRoom(_sentence(self._table.uri, needed, max(cluster, quota), cluster > quota))
+        self._table.set_gathers(self._columns)
 
 
 class _TooLarge(Exception):

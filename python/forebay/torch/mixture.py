@@ -124,7 +124,8 @@ class Mixture(ShardedDataset):
 
     def bring(self) -> None:
         for source in self._sources.values():
-            source._bring(self._columns, self._arguments["shuffle"], self._resident)
+            source._bring(self._columns, self._arguments["shuffle"], self._resident,
+                          gathers=False)
 
     def column_names(self) -> list[str]:
         return self._columns
