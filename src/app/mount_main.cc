@@ -65,7 +65,6 @@ void RaiseFileLimit() {
 int ServeMount(const Arguments& arguments) {
   // Ctrl-C is for the supervisor.
   std::signal(SIGINT, SIG_IGN);
-  RaiseFileLimit();
   auto options = ServeOptionsOf(arguments);
   if (!options.ok()) return Fail(options.status());
   ::fcntl(arguments.serve_on, F_SETFD, FD_CLOEXEC);
@@ -167,11 +166,33 @@ int Daemonize(const Arguments& arguments, std::unique_ptr<fuse::MountState> stat
   return status.ok() ? 0 : Fail(status);
 }
 
+// A source that lies in its own mount would wait for itself.
+Status CheckApart(const std::vector<cli::MountSource>& sources,
+                  const std::string& place) {
+  for (const cli::MountSource& source : sources) {
+    FB_ASSIGN_OR_RETURN(forebay::Uri uri, forebay::Uri::Parse(source.uri));
+    if (uri.scheme != "file") continue;
+    std::error_code error;
+    auto path = std::filesystem::weakly_canonical(uri.path, error).string() + "/";
+    if (!error && (path.starts_with(place + "/") || (place + "/").starts_with(path))) {
+      return Status::Invalid("the source " + uri.path +
+                             " and the directory to mount at lie in each other: mount it "
+                             "somewhere else");
+    }
+  }
+  return Status::OK();
+}
+
 int MountNow(const Arguments& arguments) {
+  // A mount outlives its starter and must hold nothing of it.
+  ::close_range(3, ~0U, 0);
   auto directory = cli::MountDirectory(arguments.mount);
   if (!directory.ok()) return Fail(directory.status());
   auto place = fuse::CanonicalMountPoint(*directory);
   if (!place.ok()) return Fail(place.status());
+  auto sources = cli::MountSources(arguments.mount);
+  Status apart = CheckApart(*sources, *place);
+  if (!apart.ok()) return Fail(apart);
   auto state = fuse::MountState::Claim(*place);
   if (!state.ok()) return Fail(state.status());
   if (!arguments.mount.foreground) return Daemonize(arguments, *std::move(state));
@@ -195,6 +216,7 @@ int main(int argc, char** argv) {
   }
   ::umask(0077);
   std::signal(SIGPIPE, SIG_IGN);
+  RaiseFileLimit();
   forebay::InitLog("forebay-mount", spdlog::level::info);
   auto options = ServeOptionsOf(arguments);  // before anything is started
   if (!options.ok()) return Fail(options.status());

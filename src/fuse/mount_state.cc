@@ -73,8 +73,9 @@ Result<std::unique_ptr<MountState>> MountState::Claim(const std::string& directo
   for (;;) {
     FB_RETURN_NOT_OK(MakeFolder(path));
     UniqueFd folder(::open(path.c_str(), O_DIRECTORY | O_CLOEXEC));
+    if (!folder.valid() && errno == ENOENT) continue;  // just taken away
     UniqueFd lock(::openat(folder.get(), "lock", O_RDWR | O_CREAT | O_CLOEXEC, 0600));
-    if (!lock.valid() && errno == ENOENT) continue;  // just taken away
+    if (!lock.valid() && errno == ENOENT) continue;
     if (!lock.valid()) return ErrnoStatus(errno, "open the lock of a mount in " + path);
     if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
       FB_RETURN_NOT_OK(MoveAside(directory, path));

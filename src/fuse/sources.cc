@@ -38,8 +38,9 @@ Status Sources::Keep(uint32_t source, std::shared_ptr<reader::RemoteFiles> files
     std::lock_guard lock(mutex_);
     opened_.push_back(std::move(files));
     // Most are old versions that hardly anybody reads from.
-    uint64_t share = options_.mapped_bytes_max / opened_.size();
-    for (const auto& each : opened_) each->LimitMapped(std::max<uint64_t>(share, 1));
+    uint64_t bytes = std::max<uint64_t>(options_.mapped_bytes_max / opened_.size(), 1);
+    size_t count = std::max<size_t>(reader::RemoteFiles::kMappedMax / opened_.size(), 16);
+    for (const auto& each : opened_) each->LimitMapped(bytes, count);
   }
   options_.filesystem->Add(source, std::move(generation));
   return Status::OK();

@@ -235,6 +235,8 @@ def test_what_cannot_be_mounted_is_said_in_a_sentence(mounts, tmp_path):
              ((source,), 2, "SOURCE DIR"), (("--source", source, place), 2, "URI=NAME"),
              (("--source", f"{source}=a/b", place), 2, "plain name"),
              (("--serving-pid", tmp_path), 3, "no mount"),
+             ((source, source), 2, "lie in each other"),
+             ((tmp_path, place), 2, "lie in each other"),
              ((source, place, "--memory", "lots"), 2, "lots")]
     for words, code, text in cases:
         done = mounts.run("mount", *words, check=False)

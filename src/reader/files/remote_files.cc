@@ -14,8 +14,6 @@ namespace {
 
 // Threads that ask the node at once; more wait for one of these.
 constexpr size_t kLinksMax = 32;
-// Mappings a process keeps, below the usual limit of 65530 for all.
-constexpr size_t kMappedMax = 20'000;
 constexpr milliseconds kPollEvery = milliseconds(200);
 
 bool IsPack(model::ChunkRef ref) { return ref.group == model::kPackGroup; }
@@ -217,7 +215,7 @@ Result<std::shared_ptr<const MappedChunk>> RemoteFiles::Chunk(model::ChunkRef re
 RemoteFiles::ChunkPtr RemoteFiles::Keep(FilesLink& link, ChunkPtr chunk) {
   std::vector<ChunkPtr> dropped;  // unmapped outside the lock
   std::lock_guard lock(mutex_);
-  if (link.tight() || mapped_.size() >= kMappedMax) DropUnused(&dropped);
+  if (link.tight() || mapped_.size() >= mapped_count_max_) DropUnused(&dropped);
   Kept& kept = mapped_[chunk->handed.ref];
   kept.used = ++uses_;
   if (kept.chunk == nullptr) {
@@ -257,10 +255,11 @@ void RemoteFiles::DropOldest(std::vector<ChunkPtr>* dropped) {
   }
 }
 
-void RemoteFiles::LimitMapped(uint64_t bytes) {
+void RemoteFiles::LimitMapped(uint64_t bytes, size_t count) {
   std::vector<ChunkPtr> dropped;
   std::lock_guard lock(mutex_);
   mapped_bytes_max_ = bytes;
+  mapped_count_max_ = count == 0 ? kMappedMax : count;
   if (bytes != 0 && mapped_bytes_ > bytes) DropOldest(&dropped);
 }
 

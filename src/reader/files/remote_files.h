@@ -51,8 +51,9 @@ class RemoteFiles {
   }
   const std::shared_ptr<const PinnedFiles>& pinned() const { return pinned_; }
   milliseconds timeout() const { return context_.options.timeout; }
-  // Mappings beyond this are let go of, least recently used first; 0: no limit.
-  void LimitMapped(uint64_t bytes);
+  // Mappings beyond these are let go of, least recently used first. 0: no limit of bytes,
+  // and a number that leaves room for what else a process maps.
+  void LimitMapped(uint64_t bytes, size_t count);
 
   // Bytes of a file from `offset` on, at least one; empty at its end. Waits for the node
   // and the source only if they are not mapped here.
@@ -86,6 +87,9 @@ class RemoteFiles {
   // again when they are touched.
   void LetGoOfPages();
 
+  // Mappings a process keeps, below the usual limit of 65530 for all.
+  static constexpr size_t kMappedMax = 20'000;
+
  private:
   using ChunkPtr = std::shared_ptr<MappedChunk>;
   class Lent;  // a link taken from the shelf, and put back
@@ -116,6 +120,7 @@ class RemoteFiles {
   uint64_t uses_ = 0;
   uint64_t mapped_bytes_ = 0;
   uint64_t mapped_bytes_max_ = 0;
+  size_t mapped_count_max_ = kMappedMax;
   std::vector<std::unique_ptr<FilesLink>> idle_;
   size_t link_count_ = 0;
   std::condition_variable returned_;
