@@ -59,7 +59,7 @@ Result<storage::SharedEntry> BringShared(storage::SharedDirectory& shared,
 }
 
 Status CopyShared(storage::SharedDirectory& shared, const SharedCopy& copy) {
-  constexpr int kAttempts = 3;
+  constexpr int kAttempts = 6;
   for (int attempt = 1;; ++attempt) {
     auto entry = BringShared(shared, copy.files, copy.file);
     if (!entry.ok()) {

@@ -84,7 +84,12 @@ bool SharedDirectory::IsOne(const std::string& path) {
 Result<std::unique_ptr<SharedDirectory>> SharedDirectory::Open(Options options) {
   auto directory =
       std::unique_ptr<SharedDirectory>(new SharedDirectory(std::move(options)));
-  FB_RETURN_NOT_OK(directory->Prepare());
+  Status prepared = directory->Prepare();
+  for (int attempt = 1; MayPass(prepared) && attempt < kAttempts; ++attempt) {
+    PauseAfter(attempt);
+    prepared = directory->Prepare();
+  }
+  FB_RETURN_NOT_OK(prepared);
   return directory;
 }
 
