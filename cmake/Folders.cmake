@@ -83,7 +83,7 @@ forebay_folder_if_there(cache ARROW LINK forebay_storage forebay_source forebay_
                         forebay_plan)
 forebay_folder_if_there(node ARROW LINK forebay_cache forebay_wire forebay_cluster forebay_flight
                         nlohmann_json::nlohmann_json)
-forebay_folder_if_there(head ARROW LINK forebay_cluster forebay_storage forebay_table_dataset
+forebay_folder_if_there(head ARROW LINK forebay_cluster forebay_storage forebay_files forebay_table_dataset
                         TEST_LINK forebay_test_support)
 forebay_folder_if_there(kubeflow ARROW LINK forebay_head forebay_flight)
 forebay_folder_if_there(cli LINK forebay_reader_batches forebay_storage forebay_cluster nlohmann_json::nlohmann_json)

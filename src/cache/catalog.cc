@@ -29,7 +29,9 @@ Result<std::shared_ptr<const Version>> Catalog::Open(const std::string& uri,
                                                      const source::Options& options,
                                                      Deadline deadline) {
   if (uri.starts_with(kNamedScheme)) {
-    FB_ASSIGN_OR_RETURN(auto named, FindNamed(uri, options, std::nullopt, deadline));
+    FB_ASSIGN_OR_RETURN(
+        auto named, FindNamed(options_.named,
+                              {.uri = uri, .options = options, .deadline = deadline}));
     return AdoptPlanned({uri, options, std::move(named)});
   }
   FB_RETURN_NOT_OK(allowed_.Check(uri, options));
@@ -65,25 +67,13 @@ Result<std::shared_ptr<const Version>> Catalog::Adopt(const std::string& uri,
   }
   auto bytes = std::make_shared<const std::string>(std::move(manifest_bytes));
   FB_ASSIGN_OR_RETURN(auto manifest, model::Manifest::View(*bytes, bytes));
-  FB_ASSIGN_OR_RETURN(auto named, FindNamed(uri, options, manifest->version(),
-                                            Deadline::After(kAdoptTime)));
+  FB_ASSIGN_OR_RETURN(
+      auto named, FindNamed(options_.named, {.uri = uri,
+                                             .options = options,
+                                             .version = manifest->version(),
+                                             .deadline = Deadline::After(kAdoptTime)}));
   named.manifest = *bytes;
   return AdoptPlanned({uri, options, std::move(named)});
-}
-
-Result<NamedDataset> Catalog::FindNamed(const std::string& uri,
-                                        const source::Options& options,
-                                        std::optional<Hash128> version,
-                                        Deadline deadline) {
-  if (options_.named == nullptr) {
-    return Status::Unsupported("this node knows of no head, so it cannot open " + uri);
-  }
-  if (!options.empty()) {
-    return Status::Invalid(fmt::format(
-        "{} is opened as its head defines it: '{}' belongs in forebay dataset create",
-        uri, options.begin()->first));
-  }
-  return options_.named->Find(uri, version, deadline);
 }
 
 Result<std::shared_ptr<const Version>> Catalog::AdoptPlanned(Planned planned) {

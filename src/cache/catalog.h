@@ -74,8 +74,6 @@ class Catalog {
     NamedDataset dataset;
   };
   Result<std::shared_ptr<const Version>> AdoptPlanned(Planned planned);
-  Result<NamedDataset> FindNamed(const std::string& uri, const source::Options& options,
-                                 std::optional<Hash128> version, Deadline deadline);
 
   Options options_;
   model::AllowedPlaces allowed_;

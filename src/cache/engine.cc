@@ -95,9 +95,11 @@ Engine::Engine(std::unique_ptr<storage::Store> store, const Options& options)
       files_({.store = store_.get(),
               .read_pool = &read_pool_,
               .memory_bytes_max = options.fill_memory_bytes / 2,
-              .open_source = [this](const std::string& uri, const source::Options& with) {
-                return catalog_.SourceFor(uri, with);
-              }}) {}
+              .open_source =
+                  [this](const std::string& uri, const source::Options& with) {
+                    return catalog_.SourceFor(uri, with);
+                  },
+              .named = options.named}) {}
 
 Coverage Engine::Covered(const View& view) const {
   Coverage coverage;

@@ -53,11 +53,6 @@ class Engine {
   Result<WarmupProgress> Warmup(const View& view, ClientId client, Deadline deadline,
                                 const std::function<bool(const WarmupProgress&)>& report);
   // The same of some units; `report` hears after each.
-  struct WarmupCall {
-    ClientId client = 0;
-    Deadline deadline = Deadline::Never();
-    std::function<bool(const WarmupProgress&)> report{};
-  };
   Result<WarmupProgress> WarmupUnits(const View& view, std::span<const uint32_t> units,
                                      const WarmupCall& call);
 

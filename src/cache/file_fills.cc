@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/log.h"
+#include "cache/peers.h"
 
 namespace forebay::cache {
 
@@ -26,6 +27,19 @@ constexpr uint64_t kPackShare = 4;
 // Of packs that are read file by file; forgetting one only costs requests.
 constexpr size_t kSinglesMax = 100'000;
 constexpr ClientId kNobody = 0;
+
+Result<FileFilled> FromPeersOrSource(const FilesVersion& version, model::ChunkRef ref,
+                                     const FileFillContext& context) {
+  if (version.peers != nullptr) {
+    FB_ASSIGN_OR_RETURN(auto brought,
+                        version.peers->BringFile({.version = &version,
+                                                  .ref = ref,
+                                                  .store = context.store,
+                                                  .deadline = context.deadline}));
+    if (brought) return *std::move(brought);
+  }
+  return FillFileChunk(version, ref, context);
+}
 
 ChunkFuture Ready(storage::Chunk chunk) {
   std::promise<Result<Brought>> promise;
@@ -73,13 +87,11 @@ std::vector<FileFills::Asked> FileFills::Request(const Version& version,
 FileFills::Asked FileFills::Ask(const Version& version, model::ChunkRef ref, Need need,
                                 ClientId client) {
   if (ref.group != model::kPackGroup) {
-    uint32_t pack = version->manifest->files()[ref.range].pack;
-    model::ChunkRef shared{pack, model::kPackGroup};
-    if (pack != model::kNoPack && version->manifest->Contains(shared)) {
-      auto stored = options_.store->Get(version->Key(shared));
-      if (stored.ok()) return {shared, Ready(*std::move(stored))};
+    if (auto pack = version->manifest->PackOf(ref.range)) {
+      auto stored = options_.store->Get(version->Key(*pack));
+      if (stored.ok()) return {*pack, Ready(*std::move(stored))};
       // Who will need a small file will need its neighbours.
-      if (need != Need::kNow) return Ask(version, shared, need, client);
+      if (need != Need::kNow) return Ask(version, *pack, need, client);
     }
   }
   auto stored = options_.store->Get(version->Key(ref));
@@ -175,7 +187,7 @@ void FileFills::Run(Job& job, std::unique_lock<std::mutex>& lock) {
                           .memory = &memory_,
                           .deadline = Deadline::After(options_.fill_timeout)};
   lock.unlock();
-  auto filled = FillFileChunk(*job.version, job.ref, context);
+  auto filled = FromPeersOrSource(*job.version, job.ref, context);
   lock.lock();
   jobs_.erase(job.key);
   if (!filled.ok()) {
@@ -193,18 +205,17 @@ void FileFills::Run(Job& job, std::unique_lock<std::mutex>& lock) {
 void FileFills::NoteSingle(const Job& job) {
   if (job.is_pack() || stopping_) return;
   const model::FilesManifest& manifest = *job.version->manifest;
-  uint32_t pack = manifest.files()[job.ref.range].pack;
-  model::ChunkRef shared{pack, model::kPackGroup};
-  if (pack == model::kNoPack || !manifest.Contains(shared)) return;
-  Hash128 key = job.version->Key(shared);
+  auto shared = manifest.PackOf(job.ref.range);
+  if (!shared) return;
+  Hash128 key = job.version->Key(*shared);
   if (single_bytes_.size() >= kSinglesMax) single_bytes_.clear();
   uint64_t& bytes = single_bytes_[key];
   bytes += manifest.ChunkBytes(job.ref);
-  if (bytes < manifest.ChunkBytes(shared) / kPackShare || jobs_.contains(key)) return;
+  if (bytes < manifest.ChunkBytes(*shared) / kPackShare || jobs_.contains(key)) return;
   single_bytes_.erase(key);
   auto follow = std::make_shared<Job>();
   follow->version = job.version;
-  follow->ref = shared;
+  follow->ref = *shared;
   follow->key = key;
   follow->rank = {static_cast<int>(Need::kSoon), next_age_++};
   follow->clients.insert(kNobody);

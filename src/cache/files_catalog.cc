@@ -10,8 +10,13 @@ namespace forebay::cache {
 namespace {
 
 constexpr size_t kIdleListingsMax = 64;
+constexpr milliseconds kAdoptTime{30'000};
 // Packs are cut far below this.
 constexpr uint64_t kPackBytesMax = 64 * kMiB;
+
+std::shared_ptr<const void> Unowned(const std::string& bytes) {
+  return {&bytes, [](const void*) {}};
+}
 
 // A manifest that a reader brings was made by some node, or so it says: what the engine
 // takes for granted is looked at, names above all, which must not lead out of the root.
@@ -48,12 +53,16 @@ struct FilesCatalog::Listing {
   std::shared_ptr<const model::FilesManifest> previous;  // and of the one before
 };
 
-FilesCatalog::FilesCatalog(storage::Store* store, OpenSource open_source)
-    : store_(store), open_source_(std::move(open_source)) {}
-
 Result<std::shared_ptr<const FilesVersion>> FilesCatalog::Open(
     const std::string& uri, const source::Options& options, Deadline deadline) {
-  FB_ASSIGN_OR_RETURN(auto source, open_source_(uri, options));
+  if (uri.starts_with(kNamedScheme)) {
+    FB_ASSIGN_OR_RETURN(auto named, FindNamed(options_.named, {.uri = uri,
+                                                               .options = options,
+                                                               .is_files = true,
+                                                               .deadline = deadline}));
+    return AdoptNamed(uri, std::move(named));
+  }
+  FB_ASSIGN_OR_RETURN(auto source, options_.open_source(uri, options));
   auto listing = ListingOf({uri, options});
   std::lock_guard lock(listing->mutex);
   if (listing->lister == nullptr) {
@@ -75,14 +84,41 @@ Result<std::shared_ptr<const FilesVersion>> FilesCatalog::Open(
 
 Result<std::shared_ptr<const FilesVersion>> FilesCatalog::Adopt(
     const std::string& uri, const source::Options& options, std::string manifest_bytes) {
-  FB_ASSIGN_OR_RETURN(auto source, open_source_(uri, options));
+  if (!uri.starts_with(kNamedScheme)) {
+    FB_ASSIGN_OR_RETURN(auto version,
+                        LoadBrought({uri, options, std::move(manifest_bytes), {}}));
+    return std::shared_ptr<const FilesVersion>(std::move(version));
+  }
   auto bytes = std::make_shared<const std::string>(std::move(manifest_bytes));
   FB_ASSIGN_OR_RETURN(auto manifest, model::FilesManifest::View(*bytes, bytes));
+  FB_ASSIGN_OR_RETURN(
+      auto named, FindNamed(options_.named, {.uri = uri,
+                                             .options = options,
+                                             .version = manifest->version(),
+                                             .is_files = true,
+                                             .deadline = Deadline::After(kAdoptTime)}));
+  named.manifest = *bytes;
+  return AdoptNamed(uri, std::move(named));
+}
+
+Result<std::shared_ptr<const FilesVersion>> FilesCatalog::AdoptNamed(
+    const std::string& uri, NamedDataset named) {
+  FB_ASSIGN_OR_RETURN(auto version, LoadBrought(named));
+  version->uri = uri;
+  version->peers = std::move(named.peers);
+  return std::shared_ptr<const FilesVersion>(std::move(version));
+}
+
+Result<std::shared_ptr<FilesVersion>> FilesCatalog::LoadBrought(
+    const NamedDataset& from) {
+  FB_ASSIGN_OR_RETURN(auto source, options_.open_source(from.uri, from.options));
+  FB_ASSIGN_OR_RETURN(auto manifest,
+                      model::FilesManifest::View(from.manifest, Unowned(from.manifest)));
   FB_RETURN_NOT_OK(CheckBrought(*manifest));
   // A manifest names objects below its root: that must be a place that may be read.
-  FB_RETURN_NOT_OK(open_source_(std::string(manifest->root()) + "/", options).status());
-  FB_ASSIGN_OR_RETURN(auto version, Load(uri, *bytes, std::move(source)));
-  return std::shared_ptr<const FilesVersion>(std::move(version));
+  std::string root = std::string(manifest->root()) + "/";
+  FB_RETURN_NOT_OK(options_.open_source(root, from.options).status());
+  return Load(from.uri, from.manifest, std::move(source));
 }
 
 std::shared_ptr<FilesCatalog::Listing> FilesCatalog::ListingOf(const Key& key) {
@@ -99,15 +135,13 @@ std::shared_ptr<FilesCatalog::Listing> FilesCatalog::ListingOf(const Key& key) {
 Result<std::shared_ptr<FilesVersion>> FilesCatalog::Load(
     const std::string& uri, const std::string& bytes,
     std::shared_ptr<source::Source> source) {
-  FB_ASSIGN_OR_RETURN(
-      auto plain, model::FilesManifest::View(
-                      bytes, std::shared_ptr<const void>(&bytes, [](const void*) {})));
+  FB_ASSIGN_OR_RETURN(auto plain, model::FilesManifest::View(bytes, Unowned(bytes)));
   Hash128 key = model::FilesManifestKey(plain->version());
   auto version = std::make_shared<FilesVersion>();
-  auto stored = store_->Get(key);
+  auto stored = options_.store->Get(key);
   if (!stored.ok() || stored->size != bytes.size()) {
-    FB_ASSIGN_OR_RETURN(auto writer,
-                        store_->Create(key, model::ChunkKind::kManifest, bytes.size()));
+    FB_ASSIGN_OR_RETURN(auto writer, options_.store->Create(
+                                         key, model::ChunkKind::kManifest, bytes.size()));
     FB_RETURN_NOT_OK(writer->Append(bytes.data(), bytes.size()));
     stored = writer->Commit();
   }

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/status.h"
 #include "cache/files_version.h"
+#include "cache/named_datasets.h"
 #include "files/lister.h"
 #include "storage/store.h"
 
@@ -21,11 +22,15 @@ class FilesCatalog {
   using OpenSource = std::function<Result<std::shared_ptr<source::Source>>(
       const std::string& uri, const source::Options& options)>;
 
-  // The store must outlive the catalog. `open_source` refuses what may not be read.
-  FilesCatalog(storage::Store* store, OpenSource open_source);
+  struct Options {
+    storage::Store* store = nullptr;  // must outlive the catalog, as the next but one
+    OpenSource open_source{};         // refuses what may not be read
+    NamedDatasets* named = nullptr;   // what forebay:// stands for; null: nothing
+  };
+  explicit FilesCatalog(Options options) : options_(std::move(options)) {}
 
-  // The version that the source holds now. Callers that ask at once share a listing; one
-  // that ran out of time is gone on with.
+  // The version that the source holds now, or that its name stands for. Callers that ask
+  // at once share a listing; one that ran out of time is gone on with.
   Result<std::shared_ptr<const FilesVersion>> Open(const std::string& uri,
                                                    const source::Options& options,
                                                    Deadline deadline);
@@ -39,12 +44,14 @@ class FilesCatalog {
   using Key = std::pair<std::string, source::Options>;
 
   std::shared_ptr<Listing> ListingOf(const Key& key);
+  Result<std::shared_ptr<const FilesVersion>> AdoptNamed(const std::string& uri,
+                                                         NamedDataset named);
+  Result<std::shared_ptr<FilesVersion>> LoadBrought(const NamedDataset& from);
   Result<std::shared_ptr<FilesVersion>> Load(const std::string& uri,
                                              const std::string& bytes,
                                              std::shared_ptr<source::Source> source);
 
-  storage::Store* store_;
-  OpenSource open_source_;
+  Options options_;
   std::mutex mutex_;
   std::map<Key, std::shared_ptr<Listing>> listings_;
 };

@@ -11,27 +11,8 @@ namespace {
 constexpr size_t kWarmupChunksMax = 64;
 
 using model::ChunkRef;
+using model::EachChunk;
 using model::FilesManifest;
-
-// Every chunk of a version once: packs, then files of their own.
-void EachChunk(const FilesManifest& manifest, const std::function<bool(ChunkRef)>& each) {
-  for (uint32_t i = 0; i < manifest.packs().size(); ++i) {
-    if (!each({i, model::kPackGroup})) return;
-  }
-  for (uint32_t file = 0; file < manifest.files().size(); ++file) {
-    if (manifest.files()[file].pack != model::kNoPack) continue;
-    uint32_t count = manifest.ChunkCount(file);
-    for (uint32_t extent = 0; extent < count; ++extent) {
-      if (!each({file, extent})) return;
-    }
-  }
-}
-
-// Files that are there once this chunk is: a large file counts with its last extent.
-uint64_t FilesOf(const FilesManifest& manifest, ChunkRef ref) {
-  if (ref.group == model::kPackGroup) return manifest.packs()[ref.range].member_count;
-  return ref.group + 1 == manifest.ChunkCount(ref.range) ? 1 : 0;
-}
 
 uint64_t EmptyFiles(const FilesManifest& manifest) {
   uint64_t count = 0;
@@ -70,7 +51,7 @@ class Warming {
     if (brought.ok()) {
       ++progress->chunks_done;
       progress->bytes_stored += brought->chunk.size;
-      progress->rows_done += FilesOf(*version_->manifest, ref);
+      progress->rows_done += model::FilesEndingIn(*version_->manifest, ref);
       return Status::OK();
     }
     std::string name = NameOf(*version_, ref);
@@ -91,7 +72,10 @@ class Warming {
 }  // namespace
 
 FilesEngine::FilesEngine(const Options& options)
-    : options_(options), catalog_(options.store, options.open_source) {}
+    : options_(options),
+      catalog_({.store = options.store,
+                .open_source = options.open_source,
+                .named = options.named}) {}
 
 FileFills& FilesEngine::fills() {
   std::lock_guard lock(mutex_);
@@ -121,35 +105,57 @@ Coverage FilesEngine::Covered(const FilesVersion& version) const {
     bool stored = options_.store->Contains(version.Key(ref));
     ++coverage.chunk_count;
     coverage.chunks_stored += stored ? 1 : 0;
-    if (stored) coverage.rows_stored += FilesOf(*version.manifest, ref);
+    if (stored) coverage.rows_stored += model::FilesEndingIn(*version.manifest, ref);
     return true;
   });
   return coverage;
 }
 
-Result<WarmupProgress> FilesEngine::Warmup(
-    const Version& version, ClientId client, Deadline deadline,
-    const std::function<bool(const WarmupProgress&)>& report) {
+Result<WarmupProgress> FilesEngine::Warmup(const Version& version,
+                                           const WarmupCall& call) {
+  std::vector<ChunkRef> all;
+  EachChunk(*version->manifest, [&](ChunkRef ref) {
+    all.push_back(ref);
+    return true;
+  });
+  // Empty files are there without any chunk.
+  uint64_t empty = EmptyFiles(*version->manifest);
+  auto counted = [&](WarmupProgress progress) {
+    progress.row_count += empty;
+    progress.rows_done += empty;
+    return progress;
+  };
+  WarmupCall of_chunks = call;
+  of_chunks.report = [&](const WarmupProgress& progress) {
+    return call.report(counted(progress));
+  };
+  FB_ASSIGN_OR_RETURN(auto progress, WarmupChunks(version, all, of_chunks));
+  return counted(std::move(progress));
+}
+
+Result<WarmupProgress> FilesEngine::WarmupChunks(const Version& version,
+                                                 std::span<const ChunkRef> chunks,
+                                                 const WarmupCall& call) {
   WarmupProgress progress;
-  const FilesManifest& manifest = *version->manifest;
-  progress.row_count = manifest.files().size();
-  progress.rows_done = EmptyFiles(manifest);
-  EachChunk(manifest, [&](ChunkRef) { return ++progress.chunk_count > 0; });
+  for (ChunkRef ref : chunks) {
+    progress.row_count += model::FilesEndingIn(*version->manifest, ref);
+  }
+  progress.chunk_count = chunks.size();
   uint64_t before = version->source->stats().bytes;
-  Warming warming(fills(), version, client);
+  Warming warming(fills(), version, call.client);
   Status status;
   auto collect = [&] {
-    status = warming.Collect(deadline, &progress);
+    status = warming.Collect(call.deadline, &progress);
     progress.bytes_fetched = version->source->stats().bytes - before;
-    if (status.ok() && !report(progress)) {
+    if (status.ok() && !call.report(progress)) {
       status = Status::Cancelled("the warm-up was given up");
     }
     return status.ok();
   };
-  EachChunk(manifest, [&](ChunkRef ref) {
+  for (ChunkRef ref : chunks) {
     warming.Start(ref);
-    return warming.in_flight() < kWarmupChunksMax || collect();
-  });
+    if (warming.in_flight() >= kWarmupChunksMax && !collect()) break;
+  }
   while (status.ok() && warming.in_flight() > 0) collect();
   if (!status.ok()) return status;
   return progress;

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 
 #include "cache/file_fills.h"
@@ -20,6 +21,7 @@ class FilesEngine {
     ThreadPool* read_pool = nullptr;
     uint64_t memory_bytes_max = uint64_t{512} << 20;
     FilesCatalog::OpenSource open_source;
+    NamedDatasets* named = nullptr;  // as the catalog's
   };
   using Version = FileFills::Version;
 
@@ -34,9 +36,11 @@ class FilesEngine {
   Coverage Covered(const FilesVersion& version) const;
   // Brings every chunk of the version into the store, small files in packs. `report`
   // hears the progress and says whether to go on; failures are named in the result.
-  Result<WarmupProgress> Warmup(const Version& version, ClientId client,
-                                Deadline deadline,
-                                const std::function<bool(const WarmupProgress&)>& report);
+  Result<WarmupProgress> Warmup(const Version& version, const WarmupCall& call);
+  // The same of some chunks.
+  Result<WarmupProgress> WarmupChunks(const Version& version,
+                                      std::span<const model::ChunkRef> chunks,
+                                      const WarmupCall& call);
 
  private:
   Options options_;

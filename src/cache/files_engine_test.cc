@@ -74,8 +74,10 @@ class FilesEngineTest : public ::testing::Test {
     return bytes;
   }
   Result<WarmupProgress> Warmup(const FilesEngine::Version& version) {
-    return engine_->Warmup(version, kClient, Deadline::After(std::chrono::seconds(60)),
-                           [](const WarmupProgress&) { return true; });
+    return engine_->Warmup(version,
+                           {.client = kClient,
+                            .deadline = Deadline::After(std::chrono::seconds(60)),
+                            .report = [](const WarmupProgress&) { return true; }});
   }
   uint64_t reads() const { return memory_->stats().requests; }
 

@@ -10,6 +10,8 @@
 
 namespace forebay::cache {
 
+class Peers;
+
 struct FilesVersion {
   std::string uri;
   std::shared_ptr<const model::FilesManifest> manifest;
@@ -18,6 +20,7 @@ struct FilesVersion {
   // The state before, where one was seen: a pack that changed is made of what is left of
   // the old one, and only new files are read.
   std::shared_ptr<const model::FilesManifest> previous;
+  std::shared_ptr<Peers> peers;  // in a cluster
 
   Hash128 Key(model::ChunkRef ref) const { return model::FileChunkKey(*manifest, ref); }
 };

@@ -20,6 +20,7 @@ struct NamedDataset {
   source::Options options{};  // of the source, besides what the caller gave
   std::string manifest{};     // of the version, unless the caller has it
   std::shared_ptr<Peers> peers{};
+  bool is_files = false;  // a tree of files, no table
 };
 
 // Thread-safe.
@@ -34,5 +35,16 @@ class NamedDatasets {
 };
 
 constexpr char kNamedScheme[] = "forebay://";
+
+struct NamedRequest {
+  std::string uri{};
+  source::Options options{};  // of the caller: there may be none
+  std::optional<Hash128> version{};
+  bool is_files = false;
+  Deadline deadline = Deadline::Never();
+};
+// With an error for who takes a table for files, or has options that are the head's.
+// `datasets` is null where there is no head.
+Result<NamedDataset> FindNamed(NamedDatasets* datasets, const NamedRequest& request);
 
 }  // namespace forebay::cache

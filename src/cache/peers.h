@@ -2,13 +2,22 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <stop_token>
 #include <vector>
 
 #include "base/unique_fd.h"
+#include "cache/file_fill.h"
 #include "cache/fill.h"
 
 namespace forebay::cache {
+
+struct FileRequest {
+  const FilesVersion* version = nullptr;
+  model::ChunkRef ref{};
+  storage::Store* store = nullptr;
+  Deadline deadline = Deadline::Never();
+};
 
 // Rows of a view by number, in this order.
 struct RowRequest {
@@ -41,6 +50,10 @@ class Peers {
   // object.
   virtual Result<std::vector<FillChunk>> Bring(const FillRequest& request,
                                                const FillContext& context) = 0;
+  // The same of one chunk of a tree of files; nullopt: it is the source's.
+  virtual Result<std::optional<FileFilled>> BringFile(const FileRequest&) {
+    return std::optional<FileFilled>();
+  }
   // Rows that are needed soon, where their chunks are not. What no peer gave is
   // kInChunks.
   virtual Result<GatheredRows> Gather(const RowRequest& request) {

@@ -2,8 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
+
+#include "base/clock.h"
 
 namespace forebay::cache {
 
@@ -16,6 +19,13 @@ struct WarmupProgress {
   uint64_t bytes_stored = 0;
   uint64_t bytes_fetched = 0;
   std::vector<std::string> failures;  // "uri: why", each unit once
+};
+
+struct WarmupCall {
+  uint64_t client = 0;  // whose fills they are
+  Deadline deadline = Deadline::Never();
+  // Hears the progress and says whether to go on.
+  std::function<bool(const WarmupProgress&)> report{};
 };
 
 struct Coverage {

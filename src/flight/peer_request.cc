@@ -45,8 +45,8 @@ void ReadRefs(JsonFields& fields, std::vector<model::ChunkRef>* out) {
 
 void ReadProjection(JsonFields& fields, model::Projection* out) {
   const json* columns = fields.Take("columns");
-  bool right = columns != nullptr && columns->is_array() && !columns->empty() &&
-               std::ranges::all_of(*columns, IsIndex);
+  bool right =
+      columns != nullptr && columns->is_array() && std::ranges::all_of(*columns, IsIndex);
   if (right) {
     for (const json& column : *columns) out->push_back(column.get<uint32_t>());
     right = std::ranges::adjacent_find(*out, std::greater_equal<>()) == out->end();

@@ -142,7 +142,7 @@ TEST(ChunkRequest, NamesWhatIsWrong) {
   };
   EXPECT_TRUE(StatusOf(with(R"(, "columns": [0], "refs": [[0]])")).ok());
   for (const char* members :
-       {"", R"(, "columns": [0])", R"(, "columns": [], "refs": [[0]])",
+       {"", R"(, "columns": [0])", R"(, "columns": 0, "refs": [[0]])",
         R"(, "columns": [1, 1], "refs": [[0]])", R"(, "columns": [0], "refs": [])",
         R"(, "columns": [0], "refs": [0])", R"(, "columns": [0], "refs": [[0, 1, 2]])",
         R"(, "columns": [0], "refs": [[-1]])",

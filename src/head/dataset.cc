@@ -17,6 +17,8 @@ using nlohmann::json;
 
 constexpr size_t kNameBytesMax = 128;
 constexpr uint32_t kReplicasMax = 16;
+constexpr char kTable[] = "table";
+constexpr char kFiles[] = "files";
 
 // Options whose values are no secret. All others are: a list of secrets would miss some.
 constexpr std::string_view kShown[] = {"s3.endpoint",
@@ -48,9 +50,10 @@ std::string ShownValue(const std::string& name, const std::string& value) {
 }
 
 json AsJson(const Dataset& dataset) {
-  return {{"name", dataset.name},         {"source", dataset.source},
-          {"options", dataset.options},   {"columns", dataset.columns},
-          {"replicas", dataset.replicas}, {"version", dataset.version}};
+  return {{"name", dataset.name},       {"kind", dataset.is_files ? kFiles : kTable},
+          {"source", dataset.source},   {"options", dataset.options},
+          {"columns", dataset.columns}, {"replicas", dataset.replicas},
+          {"version", dataset.version}};
 }
 
 Result<source::Options> OptionsIn(const JsonFields& fields) {
@@ -66,6 +69,13 @@ Result<source::Options> OptionsIn(const JsonFields& fields) {
     options[name] = value.get<std::string>();
   }
   return options;
+}
+
+Result<bool> IsFilesIn(JsonFields& fields) {
+  std::string kind = fields.TextOr("kind", kTable);
+  if (kind == kTable || kind == kFiles) return kind == kFiles;
+  return Status::Invalid(
+      fmt::format("a dataset's kind is \"table\" or \"files\", not '{}'", kind));
 }
 
 Result<std::vector<std::string>> ColumnsIn(const JsonFields& fields) {
@@ -113,6 +123,10 @@ Result<Dataset> ParseDataset(std::string_view text) {
   dataset.replicas = static_cast<uint32_t>(replicas);
   FB_ASSIGN_OR_RETURN(dataset.options, OptionsIn(fields));
   FB_ASSIGN_OR_RETURN(dataset.columns, ColumnsIn(fields));
+  FB_ASSIGN_OR_RETURN(dataset.is_files, IsFilesIn(fields));
+  if (dataset.is_files && !dataset.columns.empty()) {
+    return Status::Invalid("files have no columns: leave them out");
+  }
   return dataset;
 }
 

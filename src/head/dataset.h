@@ -14,6 +14,7 @@ namespace forebay::head {
 
 struct Dataset {
   std::string name{};
+  bool is_files = false;               // a tree of files, no table
   std::string source{};                // a URI
   source::Options options{};           // may hold credentials
   std::vector<std::string> columns{};  // what is kept; empty: all

@@ -51,7 +51,7 @@ Result<Dataset> Datasets::Create(Dataset dataset, Deadline deadline) {
   }
   if (there.status().code() != StatusCode::kNotFound) return there.status();
   FB_ASSIGN_OR_RETURN(auto manifest, versions_->Pin(dataset, deadline));
-  dataset.version = manifest->version().ToHex();
+  dataset.version = manifest.version().ToHex();
   auto put = store_->Put(kPrefix + dataset.name, DatasetJson(dataset),
                          {.if_version = meta::kAbsent});
   if (put.status().code() == StatusCode::kChanged) return taken;
@@ -72,7 +72,7 @@ Result<std::vector<Dataset>> Datasets::List() {
 Result<Dataset> Datasets::Refresh(const std::string& name, Deadline deadline) {
   FB_ASSIGN_OR_RETURN(Stored stored, Read(name));
   FB_ASSIGN_OR_RETURN(auto manifest, versions_->Pin(stored.dataset, deadline));
-  std::string version = manifest->version().ToHex();
+  std::string version = manifest.version().ToHex();
   if (version == stored.dataset.version) return std::move(stored.dataset);
   stored.dataset.version = version;
   auto put = store_->Put(kPrefix + name, DatasetJson(stored.dataset),

@@ -70,8 +70,8 @@ bool Fits(std::string_view pattern, std::string_view path,
 json DatasetAnswer(const Dataset& dataset, Versions& versions) {
   json shown = ShownDataset(dataset);
   if (auto manifest = versions.Find(dataset.version); manifest.ok()) {
-    shown["rows"] = (*manifest)->row_count();
-    shown["files"] = (*manifest)->objects().size();
+    shown["rows"] = manifest->row_count();
+    shown["files"] = manifest->object_count();
   }
   return shown;
 }
@@ -294,7 +294,7 @@ Reply HeadService::WarmUpDataset(const Call& call) {
   auto manifest = head_->versions().Recall(*dataset, Deadline::After(kPinTimeout));
   if (!manifest.ok()) return Fail(manifest.status());
   auto operation =
-      call.reign.warmups->Start(*dataset, **manifest, *call.reign.members->roster());
+      call.reign.warmups->Start(*dataset, *manifest, *call.reign.members->roster());
   if (!operation.ok()) return Fail(operation.status());
   Reply reply = Ok(OperationView(*operation));
   reply.status = 202;
@@ -303,7 +303,7 @@ Reply HeadService::WarmUpDataset(const Call& call) {
 
 Reply HeadService::GetVersion(const Call& call) {
   auto manifest = head_->versions().Find(call.parts[0]);
-  return manifest.ok() ? Ok(VersionView(**manifest)) : Fail(manifest.status());
+  return manifest.ok() ? Ok(VersionView(*manifest)) : Fail(manifest.status());
 }
 
 Reply HeadService::GetManifest(const Call& call) {
@@ -320,8 +320,8 @@ Reply HeadService::GetManifest(const Call& call) {
   }
   if (!manifest.ok()) return Fail(manifest.status());
   return {.content_type = "application/octet-stream",
-          .view = (*manifest)->bytes(),
-          .owner = *manifest};
+          .view = manifest->bytes(),
+          .owner = manifest->owner()};
 }
 
 Reply HeadService::ListOperations(const Call& call) {

@@ -10,6 +10,7 @@
 
 #include "base/errno_status.h"
 #include "base/uri.h"
+#include "files/lister.h"
 #include "model/schema.h"
 #include "storage/file_io.h"
 #include "table/dataset/dataset.h"
@@ -36,11 +37,11 @@ Status WriteFile(const std::string& path, std::string_view bytes) {
   return Status::OK();
 }
 
-Result<std::shared_ptr<const model::Manifest>> MapManifest(const std::string& path) {
+Result<model::AnyManifest> MapManifest(const std::string& path) {
   FB_ASSIGN_OR_RETURN(UniqueFd fd, storage::OpenFile(path, O_RDONLY | O_CLOEXEC));
   FB_ASSIGN_OR_RETURN(uint64_t size, storage::FileSize(fd.get()));
   FB_ASSIGN_OR_RETURN(auto mapping, Mapping::Map(fd.get(), size, Mapping::Mode::kShared));
-  return model::Manifest::View(mapping->bytes(), mapping);
+  return model::AnyManifest::View(mapping->bytes(), mapping);
 }
 
 // Counts a pin for as long as it lives.
@@ -87,8 +88,7 @@ Result<std::shared_ptr<source::Source>> Versions::SourceFor(
   return source;
 }
 
-Result<std::shared_ptr<const model::Manifest>> Versions::Pin(const Dataset& dataset,
-                                                             Deadline deadline) {
+Result<model::AnyManifest> Versions::Pin(const Dataset& dataset, Deadline deadline) {
   FB_RETURN_NOT_OK(allowed_.Check(dataset.source, dataset.options));
   {
     std::lock_guard lock(mutex_);
@@ -98,6 +98,10 @@ Result<std::shared_ptr<const model::Manifest>> Versions::Pin(const Dataset& data
     ++pins_;
   }
   Turn turn(mutex_, &pins_);
+  return dataset.is_files ? PinFiles(dataset, deadline) : PinTable(dataset, deadline);
+}
+
+Result<model::AnyManifest> Versions::PinTable(const Dataset& dataset, Deadline deadline) {
   table::DatasetRequest request{
       .uri = dataset.source,
       .options = dataset.options,
@@ -118,12 +122,25 @@ Result<std::shared_ptr<const model::Manifest>> Versions::Pin(const Dataset& data
     manifest = Find(version);
     if (!manifest.ok()) return manifest.status();
   }
-  FB_RETURN_NOT_OK(model::Project((*manifest)->schema(), dataset.columns).status());
+  if (manifest->table() == nullptr) return Status::Corrupt("a table's manifest is none");
+  const model::Schema& schema = manifest->table()->schema();
+  FB_RETURN_NOT_OK(model::Project(schema, dataset.columns).status());
   return manifest;
 }
 
-Result<std::shared_ptr<const model::Manifest>> Versions::Find(
-    const std::string& version) {
+Result<model::AnyManifest> Versions::PinFiles(const Dataset& dataset, Deadline deadline) {
+  FB_ASSIGN_OR_RETURN(auto source, SourceFor(dataset.source, dataset.options));
+  files::Lister lister(std::move(source), dataset.source);
+  FB_RETURN_NOT_OK(lister.Run(deadline));
+  std::string bytes = lister.BuildManifest();
+  std::shared_ptr<const void> unowned(&bytes, [](const void*) {});
+  FB_ASSIGN_OR_RETURN(auto manifest, model::FilesManifest::View(bytes, unowned));
+  std::string version = manifest->version().ToHex();
+  if (!Has(version)) FB_RETURN_NOT_OK(Keep(version, bytes));
+  return Find(version);
+}
+
+Result<model::AnyManifest> Versions::Find(const std::string& version) {
   if (!IsVersion(version)) {
     return Status::Invalid("a version is called by 32 hexadecimal digits");
   }
@@ -135,18 +152,17 @@ Result<std::shared_ptr<const model::Manifest>> Versions::Find(
   }
   if (!manifest.ok()) return manifest.status();
   if (open_.size() >= kOpenMax) open_.clear();
-  open_[version] = *manifest;
+  open_.insert_or_assign(version, *manifest);
   return manifest;
 }
 
 bool Versions::Has(const std::string& version) { return Find(version).ok(); }
 
-Result<std::shared_ptr<const model::Manifest>> Versions::Recall(const Dataset& dataset,
-                                                                Deadline deadline) {
+Result<model::AnyManifest> Versions::Recall(const Dataset& dataset, Deadline deadline) {
   auto found = Find(dataset.version);
   if (found.ok()) return found;
   FB_ASSIGN_OR_RETURN(auto now, Pin(dataset, deadline));
-  if (now->version().ToHex() == dataset.version) return now;
+  if (now.version().ToHex() == dataset.version) return now;
   return Status::Changed(fmt::format(
       "the source of dataset {} no longer holds version {}: refresh the dataset",
       dataset.name, dataset.version));
@@ -154,8 +170,8 @@ Result<std::shared_ptr<const model::Manifest>> Versions::Recall(const Dataset& d
 
 Status Versions::Keep(const std::string& version, const std::string& bytes) {
   auto owner = std::make_shared<const std::string>(bytes);
-  FB_ASSIGN_OR_RETURN(auto manifest, model::Manifest::View(*owner, owner));
-  if (manifest->version().ToHex() != version) {
+  FB_ASSIGN_OR_RETURN(auto manifest, model::AnyManifest::View(*owner, owner));
+  if (manifest.version().ToHex() != version) {
     return Status::Corrupt("a manifest is not of the version it was kept for: " +
                            version);
   }

@@ -14,7 +14,7 @@
 #include "base/thread_pool.h"
 #include "head/dataset.h"
 #include "model/allowed_places.h"
-#include "model/manifest.h"
+#include "model/any_manifest.h"
 #include "source/source.h"
 
 namespace forebay::head {
@@ -32,14 +32,12 @@ class Versions {
 
   // What the dataset's source holds now: plans its manifest, unless that is here already,
   // and keeps it. The dataset's columns must be in it.
-  Result<std::shared_ptr<const model::Manifest>> Pin(const Dataset& dataset,
-                                                     Deadline deadline);
+  Result<model::AnyManifest> Pin(const Dataset& dataset, Deadline deadline);
   // kNotFound: not kept here.
-  Result<std::shared_ptr<const model::Manifest>> Find(const std::string& version);
+  Result<model::AnyManifest> Find(const std::string& version);
   // Of the dataset's own version; planned again where it is not kept here. kChanged: the
   // source no longer holds it.
-  Result<std::shared_ptr<const model::Manifest>> Recall(const Dataset& dataset,
-                                                        Deadline deadline);
+  Result<model::AnyManifest> Recall(const Dataset& dataset, Deadline deadline);
   // Keeps a manifest that another head has made. Checked.
   Status Keep(const std::string& version, const std::string& bytes);
   bool Has(const std::string& version);
@@ -47,6 +45,8 @@ class Versions {
  private:
   explicit Versions(Options options);
   std::string PathOf(const std::string& version) const;
+  Result<model::AnyManifest> PinTable(const Dataset& dataset, Deadline deadline);
+  Result<model::AnyManifest> PinFiles(const Dataset& dataset, Deadline deadline);
   Result<std::shared_ptr<source::Source>> SourceFor(const std::string& uri,
                                                     const source::Options& options);
 
@@ -54,7 +54,7 @@ class Versions {
   model::AllowedPlaces allowed_;
   ThreadPool pool_;
   std::mutex mutex_;
-  std::map<std::string, std::shared_ptr<const model::Manifest>> open_;
+  std::map<std::string, model::AnyManifest> open_;
   std::map<std::pair<std::string, source::Options>, std::shared_ptr<source::Source>>
       sources_;
   size_t pins_ = 0;

@@ -50,15 +50,15 @@ std::string PhaseOf(const Dataset& dataset, double percent, Warmups& warmups) {
 }
 
 json DatasetView(const Dataset& dataset, Reign& reign, const Held& held,
-                 const model::Manifest* manifest) {
+                 const model::AnyManifest* manifest) {
   json view = ShownDataset(dataset);
   view["cached_bytes"] = held.bytes;
   view["cached_units"] = held.units;
   if (manifest == nullptr) return view;
-  uint64_t units = manifest->units().size() * dataset.replicas;
+  uint64_t units = manifest->unit_count() * dataset.replicas;
   double percent = Percent(held.units, units);
   view["rows"] = manifest->row_count();
-  view["files"] = manifest->objects().size();
+  view["files"] = manifest->object_count();
   view["units"] = units;
   view["cached_percent"] = percent;
   view["phase"] = PhaseOf(dataset, percent, *reign.warmups);
@@ -121,18 +121,24 @@ json OperationView(const Operation& operation) {
           {"seconds", static_cast<double>(operation.elapsed.count()) / 1000}};
 }
 
-json VersionView(const model::Manifest& manifest) {
-  json columns = json::array();
-  for (const model::Field& field : manifest.schema().fields) {
-    columns.push_back({{"name", field.name}, {"type", model::TypeName(field)}});
+json VersionView(const model::AnyManifest& manifest) {
+  json view = {{"version", manifest.version().ToHex()},
+               {"kind", manifest.files() != nullptr ? "files" : "table"},
+               {"rows", manifest.row_count()},
+               {"files", manifest.object_count()},
+               {"units", manifest.unit_count()},
+               {"manifest_bytes", manifest.bytes().size()}};
+  if (manifest.files() != nullptr) {
+    view["file_bytes"] = manifest.files()->file_bytes();
+    view["left_out"] = manifest.files()->left_out_count();
+    return view;
   }
-  return {{"version", manifest.version().ToHex()},
-          {"rows", manifest.row_count()},
-          {"files", manifest.objects().size()},
-          {"units", manifest.units().size()},
-          {"ranges", manifest.ranges().size()},
-          {"manifest_bytes", manifest.bytes().size()},
-          {"columns", columns}};
+  view["ranges"] = manifest.table()->ranges().size();
+  view["columns"] = json::array();
+  for (const model::Field& field : manifest.table()->schema().fields) {
+    view["columns"].push_back({{"name", field.name}, {"type", model::TypeName(field)}});
+  }
+  return view;
 }
 
 json JobsView(const std::vector<cluster::Membership::Node>& nodes) {
@@ -164,7 +170,7 @@ Result<json> StatusView(Reign& reign, Versions& versions) {
   for (const Dataset& dataset : datasets) {
     auto manifest = versions.Find(dataset.version);
     view["datasets"].push_back(DatasetView(dataset, reign, held[dataset.version],
-                                           manifest.ok() ? manifest->get() : nullptr));
+                                           manifest.ok() ? &*manifest : nullptr));
   }
   return view;
 }

@@ -6,13 +6,13 @@
 #include "cluster/membership.h"
 #include "head/head.h"
 #include "head/warmups.h"
-#include "model/manifest.h"
+#include "model/any_manifest.h"
 
 namespace forebay::head {
 
 nlohmann::json NodeView(const cluster::Membership::Node& node);
 nlohmann::json OperationView(const Operation& operation);
-nlohmann::json VersionView(const model::Manifest& manifest);
+nlohmann::json VersionView(const model::AnyManifest& manifest);
 nlohmann::json JobsView(const std::vector<cluster::Membership::Node>& nodes);
 
 // Datasets with how much of them the nodes hold, and everything else at a glance.

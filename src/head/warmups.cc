@@ -78,10 +78,11 @@ Result<std::unique_ptr<Warmups>> Warmups::Load(Options options) {
   return warmups;
 }
 
-Result<Operation> Warmups::Start(const Dataset& dataset, const model::Manifest& manifest,
+Result<Operation> Warmups::Start(const Dataset& dataset,
+                                 const model::AnyManifest& manifest,
                                  const cluster::Roster& roster) {
   Running running;
-  running.unit_count = manifest.units().size();
+  running.unit_count = manifest.unit_count();
   running.row_count = manifest.row_count();
   running.began = options_.clock->Now();
   WarmupOrder& order = running.operation.order;

@@ -17,7 +17,7 @@
 #include "cluster/work.h"
 #include "head/dataset.h"
 #include "meta/meta_store.h"
-#include "model/manifest.h"
+#include "model/any_manifest.h"
 
 namespace forebay::head {
 
@@ -52,7 +52,7 @@ class Warmups {
   static Result<std::unique_ptr<Warmups>> Load(Options options);
 
   // An operation that does the same and still runs is given instead of a second one.
-  Result<Operation> Start(const Dataset& dataset, const model::Manifest& manifest,
+  Result<Operation> Start(const Dataset& dataset, const model::AnyManifest& manifest,
                           const cluster::Roster& roster);
   // kNotFound. Ended ones are kept for a while.
   Result<Operation> Get(const std::string& id);

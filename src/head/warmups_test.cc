@@ -13,7 +13,7 @@ using cluster::Roster;
 using cluster::WarmupReport;
 
 // Two units of 10 rows in one file.
-std::shared_ptr<const model::Manifest> SmallManifest() {
+model::AnyManifest SmallManifest() {
   model::Schema schema;
   schema.fields.emplace_back();
   schema.fields[0].name = "id";
@@ -32,7 +32,7 @@ std::shared_ptr<const model::Manifest> SmallManifest() {
          .context = {}});
   }
   auto bytes = std::make_shared<const std::string>(builder.Finish());
-  return model::Manifest::View(*bytes, bytes).ValueOrDie();
+  return model::AnyManifest::View(*bytes, bytes).ValueOrDie();
 }
 
 class WarmupsTest : public ::testing::Test {
@@ -51,7 +51,7 @@ class WarmupsTest : public ::testing::Test {
   }
   Operation Start(const Roster& roster, uint32_t replicas = 1) {
     Dataset dataset{.name = "d", .source = "/x", .replicas = replicas, .version = "v"};
-    return warmups_->Start(dataset, *manifest_, roster).ValueOrDie();
+    return warmups_->Start(dataset, manifest_, roster).ValueOrDie();
   }
   void Report(const std::string& node, WarmupReport report, const Roster& roster) {
     if (report.roster_epoch == 0) report.roster_epoch = roster.epoch();
@@ -62,7 +62,7 @@ class WarmupsTest : public ::testing::Test {
   FakeClock clock_;
   meta::MemoryStore store_{&clock_};
   uint64_t term_ = 0;
-  std::shared_ptr<const model::Manifest> manifest_ = SmallManifest();
+  model::AnyManifest manifest_ = SmallManifest();
   std::unique_ptr<Warmups> warmups_;
 };
 

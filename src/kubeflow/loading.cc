@@ -97,7 +97,8 @@ Status Loading::Pin() {
                         {.name = options_.dataset, .source = options_.source}, deadline);
   FB_RETURN_NOT_OK(made.status());
   dataset_ = *std::move(made);
-  FB_ASSIGN_OR_RETURN(pinned_, options_.head->versions().Recall(dataset_, deadline));
+  FB_ASSIGN_OR_RETURN(auto pinned, options_.head->versions().Recall(dataset_, deadline));
+  pinned_ = pinned.table();
   spdlog::info("{} has {} rows in {} files", RedactUri(options_.source),
                pinned_->row_count(), pinned_->objects().size());
   return Status::OK();
@@ -133,7 +134,8 @@ Status Loading::WaitForWorkers() {
 Status Loading::WarmUp() {
   head::Reign& reign = *options_.head->reign();
   FB_ASSIGN_OR_RETURN(head::Operation operation,
-                      reign.warmups->Start(dataset_, *pinned_, *reign.members->roster()));
+                      reign.warmups->Start(dataset_, model::AnyManifest(pinned_),
+                                           *reign.members->roster()));
   while (operation.state == head::OperationState::kRunning) {
     if (!Pause(kTick)) return Status::Cancelled("the head ends");
     FB_ASSIGN_OR_RETURN(operation, reign.warmups->Get(operation.order.operation));

@@ -246,6 +246,35 @@ uint64_t FilesManifest::ChunkBytes(ChunkRef ref) const {
   return std::min(kExtentBytes, size - ExtentOffset(ref));
 }
 
+std::optional<ChunkRef> FilesManifest::PackOf(uint32_t file) const {
+  ChunkRef pack{files_[file].pack, kPackGroup};
+  if (pack.range == kNoPack || !Contains(pack)) return std::nullopt;
+  return pack;
+}
+
+void EachChunk(const FilesManifest& manifest, const std::function<bool(ChunkRef)>& each) {
+  for (uint32_t i = 0; i < manifest.packs().size(); ++i) {
+    if (!each({i, kPackGroup})) return;
+  }
+  for (uint32_t file = 0; file < manifest.files().size(); ++file) {
+    if (manifest.files()[file].pack != kNoPack) continue;
+    uint32_t count = manifest.ChunkCount(file);
+    for (uint32_t extent = 0; extent < count; ++extent) {
+      if (!each({file, extent})) return;
+    }
+  }
+}
+
+uint64_t FilesEndingIn(const FilesManifest& manifest, ChunkRef ref) {
+  if (ref.group == kPackGroup) return manifest.packs()[ref.range].member_count;
+  return ref.group + 1 == manifest.ChunkCount(ref.range) ? 1 : 0;
+}
+
+Hash128 FilePlacement(const FilesManifest& manifest, ChunkRef ref) {
+  if (ref.group == kPackGroup) return FileChunkKey(manifest, ref);
+  return FileChunkKey(manifest, manifest.PackOf(ref.range).value_or(ref));
+}
+
 Hash128 FileChunkKey(const FilesManifest& manifest, ChunkRef ref) {
   Encoder out;
   out.PutString(ref.group == kPackGroup ? "pack of files" : "file chunk");

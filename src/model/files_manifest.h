@@ -12,6 +12,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -114,6 +115,8 @@ class FilesManifest {
   // size. While its pack is not stored, a small file may be had as (file, 0) alone.
   FilePlace PlaceOf(uint32_t file, uint64_t offset) const;
   bool Contains(ChunkRef ref) const;
+  // The pack that a file is in, if it is in one.
+  std::optional<ChunkRef> PackOf(uint32_t file) const;
   uint64_t ChunkBytes(ChunkRef ref) const;
   // Where the chunk (file, extent) begins in its file.
   static uint64_t ExtentOffset(ChunkRef ref) { return ref.group * kExtentBytes; }
@@ -140,8 +143,16 @@ class FilesManifest {
   std::span<const uint32_t> directory_slots_;
 };
 
+// Every chunk of a version once: packs, then files of their own; until `each` says false.
+void EachChunk(const FilesManifest& manifest, const std::function<bool(ChunkRef)>& each);
+
+// Files that are there once this chunk is: a large file counts with its last extent.
+uint64_t FilesEndingIn(const FilesManifest& manifest, ChunkRef ref);
+
 // What the bytes of a chunk depend on and nothing else.
 Hash128 FileChunkKey(const FilesManifest& manifest, ChunkRef ref);
+// What says on which nodes of a cluster a chunk is: a small file is where its pack is.
+Hash128 FilePlacement(const FilesManifest& manifest, ChunkRef ref);
 Hash128 FilesManifestKey(const Hash128& version);
 
 }  // namespace forebay::model

@@ -13,7 +13,7 @@ namespace {
 
 struct Room {
   uint64_t bytes = 0;
-  bool complete = true;  // every node has told
+  size_t nodes = 0;  // that have told
 };
 
 Room RoomOf(const std::string& nodes) {
@@ -23,11 +23,11 @@ Room RoomOf(const std::string& nodes) {
     cluster::JsonFields report(cluster::JsonFields(node, "a node").Any("report"),
                                "a node's report");
     auto tiers = report.Array("tiers");
-    if (tiers.empty()) room.complete = false;
+    room.nodes += tiers.empty() ? 0 : 1;
     for (const auto& tier : tiers) {
       uint64_t capacity = cluster::JsonFields(tier, "a tier").Number("capacity_bytes");
       // A tier without a quota has room for all.
-      if (capacity == 0) return {.bytes = std::numeric_limits<uint64_t>::max()};
+      if (capacity == 0) return {std::numeric_limits<uint64_t>::max(), SIZE_MAX};
       room.bytes += capacity;
     }
   }
@@ -68,14 +68,19 @@ Result<cache::GatheredRows> ClusterPeers::Gather(const cache::RowRequest& reques
 }
 
 // As the nodes' own reports tell it; members that are down keep what they have. A node
-// that has just joined reports with its next heartbeat.
+// that has just joined reports with its next heartbeat, as all do to a head that has just
+// begun.
 uint64_t ClusterPeers::RoomBytes(Deadline deadline) {
+  Cluster& cluster = *options_.cluster;
   for (;;) {
-    auto answer = options_.cluster->link().Get("/v1/nodes", deadline);
-    if (!answer.ok()) return 0;
-    Room room = RoomOf(*answer);
-    if (room.complete || deadline.passed()) {
-      return room.bytes / std::max<uint32_t>(options_.replicas, 1);
+    auto answer = cluster.link().Get("/v1/nodes", deadline);
+    Room room = answer.ok() ? RoomOf(*answer) : Room{};
+    if (room.nodes >= std::max<size_t>(cluster.link().roster()->members().size(), 1)) {
+      cluster.set_room_bytes(room.bytes);
+    }
+    uint64_t bytes = cluster.room_bytes();  // may be that of a while ago
+    if (bytes > 0 || deadline.passed()) {
+      return bytes / std::max<uint32_t>(options_.replicas, 1);
     }
     std::this_thread::sleep_for(kReportPause);
   }

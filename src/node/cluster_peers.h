@@ -28,6 +28,8 @@ class ClusterPeers : public cache::Peers {
 
   Result<std::vector<cache::FillChunk>> Bring(const cache::FillRequest& request,
                                               const cache::FillContext& context) override;
+  Result<std::optional<cache::FileFilled>> BringFile(
+      const cache::FileRequest& request) override;
   Result<cache::GatheredRows> Gather(const cache::RowRequest& request) override;
   uint64_t RoomBytes(Deadline deadline) override;
   const Options& options() const { return options_; }

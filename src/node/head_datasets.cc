@@ -94,6 +94,7 @@ Result<cache::NamedDataset> HeadDatasets::Find(const std::string& uri,
   auto fields = cluster::JsonFields::Parse(answer, "a dataset");
   cache::NamedDataset dataset;
   dataset.uri = fields.Text("source");
+  dataset.is_files = fields.TextOr("kind", "table") == "files";
   dataset.options = OptionsOf(fields.Any("options"));
   auto replicas = static_cast<uint32_t>(fields.Number("replicas"));
   std::string pinned = fields.Text("version");

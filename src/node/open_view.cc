@@ -69,7 +69,8 @@ Result<cache::WarmupProgress> OpenView::Warmup(cache::Engine& engine,
                                                cache::ClientId client, Deadline deadline,
                                                const Report& report) const {
   if (files == nullptr) return engine.Warmup(view, client, deadline, report);
-  return engine.files().Warmup(files, client, deadline, report);
+  return engine.files().Warmup(
+      files, {.client = client, .deadline = deadline, .report = report});
 }
 
 nlohmann::json OpenView::Describe() const {

@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include "model/any_manifest.h"
 #include "node/cluster_peers.h"
 #include "node/open_view.h"
+#include "node/peer_files.h"
 
 namespace forebay::node {
 namespace {
@@ -50,8 +52,12 @@ class Filled : public flight::ServedChunks {
   std::vector<cache::ChunkFuture> futures_;
 };
 
-// Sessions count up from 1.
-std::atomic<cache::ClientId> next_client = cache::ClientId{1} << 63;
+// The same peers, asked for others.
+std::shared_ptr<cache::Peers> AskedByPeer(const std::shared_ptr<cache::Peers>& peers) {
+  ClusterPeers::Options options = static_cast<const ClusterPeers&>(*peers).options();
+  options.asked = ClusterPeers::Asked::kByPeer;
+  return std::make_shared<ClusterPeers>(std::move(options));
+}
 
 Result<std::vector<storage::Chunk>> StoredChunks(
     cache::Engine& engine, const cache::View& view,
@@ -68,26 +74,34 @@ Result<std::vector<storage::Chunk>> StoredChunks(
 
 Result<std::unique_ptr<flight::ServedChunks>> PeerChunks::Serve(
     const flight::ChunkRequest& request) {
-  FB_ASSIGN_OR_RETURN(auto version, VersionOf(request.table));
+  FB_ASSIGN_OR_RETURN(PeersVersion version, VersionOf(request.table));
+  if (!request.stored_only && !datasets_->home()->link().MayOwn()) {
+    return Status::Unavailable(
+        "this node has not heard from the head for a while, so it fills for nobody");
+  }
+  if (version.table != nullptr) return ServeTable(version.table, request);
+  return request.stored_only ? ServeStoredFiles(engine_, version.files, request)
+                             : ServeFiles(engine_, version.files, request);
+}
+
+Result<std::unique_ptr<flight::ServedChunks>> PeerChunks::ServeTable(
+    const std::shared_ptr<const cache::Version>& version,
+    const flight::ChunkRequest& request) {
   OpenView open{.view = {version, request.columns}};
+  if (request.columns.empty()) return Status::Invalid("chunks of a table have columns");
   FB_RETURN_NOT_OK(open.CheckColumns());
   FB_RETURN_NOT_OK(open.Check(request.refs));
   if (request.stored_only) {
     FB_ASSIGN_OR_RETURN(auto chunks, StoredChunks(*engine_, open.view, request.refs));
     return std::make_unique<Stored>(std::move(chunks));
   }
-  if (!datasets_->home()->link().MayOwn()) {
-    return Status::Unavailable(
-        "this node has not heard from the head for a while, so it fills for nobody");
-  }
-  cache::ClientId client = next_client++;
+  cache::ClientId client = NextPeerClient();
   auto futures =
       engine_->fills().Request(open.view, request.refs, cache::Need::kNow, client);
   return std::make_unique<Filled>(engine_, client, std::move(futures));
 }
 
-Result<std::shared_ptr<const cache::Version>> PeerChunks::VersionOf(
-    const flight::TableName& table) {
+Result<PeerChunks::PeersVersion> PeerChunks::VersionOf(const flight::TableName& table) {
   if (table.dataset.empty() || !table.version) {
     return Status::Invalid("peers ask for versions of datasets of their cluster");
   }
@@ -100,17 +114,29 @@ Result<std::shared_ptr<const cache::Version>> PeerChunks::VersionOf(
                       datasets_->home()->link().Get(
                           fmt::format("/v1/versions/{}/manifest", table.version->ToHex()),
                           Deadline::After(kHeadTime)));
-  FB_ASSIGN_OR_RETURN(auto version,
-                      engine_->catalog().Adopt(datasets_->HomeUri(table.dataset), {},
-                                               std::move(manifest)));
-  auto own = std::make_shared<cache::Version>(*version);
-  const auto& peers = static_cast<const ClusterPeers&>(*version->peers);
-  ClusterPeers::Options options = peers.options();
-  options.asked = ClusterPeers::Asked::kByPeer;
-  own->peers = std::make_shared<ClusterPeers>(std::move(options));
+  FB_ASSIGN_OR_RETURN(PeersVersion version,
+                      Adopt(datasets_->HomeUri(table.dataset), std::move(manifest)));
   std::lock_guard lock(mutex_);
   if (versions_.size() >= kVersionsMax) versions_.clear();
-  return versions_.try_emplace(*table.version, std::move(own)).first->second;
+  return versions_.try_emplace(*table.version, std::move(version)).first->second;
+}
+
+Result<PeerChunks::PeersVersion> PeerChunks::Adopt(const std::string& uri,
+                                                   std::string manifest) {
+  std::shared_ptr<const void> unowned(&manifest, [](const void*) {});
+  FB_ASSIGN_OR_RETURN(auto any, model::AnyManifest::View(manifest, unowned));
+  if (any.files() != nullptr) {
+    FB_ASSIGN_OR_RETURN(auto version,
+                        engine_->files().catalog().Adopt(uri, {}, std::move(manifest)));
+    auto own = std::make_shared<cache::FilesVersion>(*version);
+    own->peers = AskedByPeer(version->peers);
+    return PeersVersion{.files = std::move(own)};
+  }
+  FB_ASSIGN_OR_RETURN(auto version,
+                      engine_->catalog().Adopt(uri, {}, std::move(manifest)));
+  auto own = std::make_shared<cache::Version>(*version);
+  own->peers = AskedByPeer(version->peers);
+  return PeersVersion{.table = std::move(own)};
 }
 
 }  // namespace forebay::node

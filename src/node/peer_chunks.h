@@ -23,13 +23,21 @@ class PeerChunks : public flight::ChunkProvider {
       const flight::ChunkRequest& request) override;
 
  private:
-  Result<std::shared_ptr<const cache::Version>> VersionOf(const flight::TableName& table);
+  // As peers see it: fills that they ask for are never passed on. One of them is null.
+  struct PeersVersion {
+    std::shared_ptr<const cache::Version> table{};
+    std::shared_ptr<const cache::FilesVersion> files{};
+  };
+  Result<PeersVersion> VersionOf(const flight::TableName& table);
+  Result<PeersVersion> Adopt(const std::string& uri, std::string manifest);
+  Result<std::unique_ptr<flight::ServedChunks>> ServeTable(
+      const std::shared_ptr<const cache::Version>& version,
+      const flight::ChunkRequest& request);
 
   cache::Engine* engine_;
   HeadDatasets* datasets_;
   std::mutex mutex_;
-  // As peers see them: fills that they ask for are never passed on.
-  std::map<Hash128, std::shared_ptr<const cache::Version>> versions_;
+  std::map<Hash128, PeersVersion> versions_;
 };
 
 }  // namespace forebay::node

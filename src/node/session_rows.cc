@@ -11,7 +11,7 @@
 namespace forebay::node {
 namespace {
 
-constexpr milliseconds kHeadTime = std::chrono::seconds(3);
+constexpr milliseconds kHeadTime = std::chrono::seconds(10);
 constexpr milliseconds kTakeTimeMax = std::chrono::hours(24);
 
 // Copied: a file that a reader cuts short must not kill the node.

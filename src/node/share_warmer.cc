@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/log.h"
+#include "model/any_manifest.h"
 
 namespace forebay::node {
 namespace {
@@ -90,39 +91,65 @@ void ShareWarmer::Run() {
   }
 }
 
-Result<cache::View> ShareWarmer::Open(const cluster::WarmupOrder& order) {
+Result<ShareWarmer::Share> ShareWarmer::Open(const cluster::WarmupOrder& order) {
   Deadline deadline = Deadline::After(kHeadTime);
   FB_ASSIGN_OR_RETURN(
       std::string manifest,
       datasets_->home()->link().Get(
           fmt::format("/v1/versions/{}/manifest", order.version), deadline));
-  cache::View view;
-  FB_ASSIGN_OR_RETURN(view.version,
-                      engine_->catalog().Adopt(datasets_->HomeUri(order.dataset), {},
-                                               std::move(manifest)));
-  FB_ASSIGN_OR_RETURN(view.columns,
-                      model::Project(view.manifest().schema(), order.columns));
-  return view;
+  std::string uri = datasets_->HomeUri(order.dataset);
+  std::shared_ptr<const void> unowned(&manifest, [](const void*) {});
+  FB_ASSIGN_OR_RETURN(auto any, model::AnyManifest::View(manifest, unowned));
+  Share share;
+  if (any.files() != nullptr) {
+    FB_ASSIGN_OR_RETURN(share.files,
+                        engine_->files().catalog().Adopt(uri, {}, std::move(manifest)));
+    return share;
+  }
+  FB_ASSIGN_OR_RETURN(share.view.version,
+                      engine_->catalog().Adopt(uri, {}, std::move(manifest)));
+  FB_ASSIGN_OR_RETURN(share.view.columns,
+                      model::Project(share.view.manifest().schema(), order.columns));
+  return share;
 }
 
-cluster::WarmupReport ShareWarmer::ShareOf(const cache::View& view,
-                                           const cluster::WarmupOrder& order,
-                                           std::vector<uint32_t>* units) {
+cluster::WarmupReport ShareWarmer::Choose(const cluster::WarmupOrder& order,
+                                          Share* share) {
   Cluster& home = *datasets_->home();
   auto roster = home.link().roster();
   cluster::WarmupReport report{.operation = order.operation,
                                .roster_epoch = roster->epoch()};
-  auto all = view.manifest().units();
+  auto ours = [&](const Hash128& placement) {
+    return std::ranges::any_of(
+        roster->Route(placement, order.replicas),
+        [&](uint32_t member) { return home.IsSelf(roster->members()[member]); });
+  };
+  if (share->files != nullptr) {
+    const model::FilesManifest& manifest = *share->files->manifest;
+    model::EachChunk(manifest, [&](model::ChunkRef ref) {
+      if (ours(model::FilePlacement(manifest, ref))) {
+        share->chunks.push_back(ref);
+        report.rows += model::FilesEndingIn(manifest, ref);
+      }
+      return true;
+    });
+    report.units = share->chunks.size();
+    return report;
+  }
+  auto all = share->view.manifest().units();
   for (uint32_t unit = 0; unit < all.size(); ++unit) {
-    auto route = roster->Route(all[unit].content, order.replicas);
-    bool ours = std::ranges::any_of(
-        route, [&](uint32_t member) { return home.IsSelf(roster->members()[member]); });
-    if (!ours) continue;
-    units->push_back(unit);
+    if (!ours(all[unit].content)) continue;
+    share->units.push_back(unit);
     report.rows += all[unit].row_count;
   }
-  report.units = units->size();
+  report.units = share->units.size();
   return report;
+}
+
+Result<cache::WarmupProgress> ShareWarmer::Load(const Share& share,
+                                                const cache::WarmupCall& call) {
+  if (share.files == nullptr) return engine_->WarmupUnits(share.view, share.units, call);
+  return engine_->files().WarmupChunks(share.files, share.chunks, call);
 }
 
 bool ShareWarmer::Note(const cluster::WarmupReport& report) {
@@ -136,16 +163,15 @@ bool ShareWarmer::Note(const cluster::WarmupReport& report) {
 }
 
 void ShareWarmer::Warm(const cluster::WarmupOrder& order) {
-  auto view = Open(order);
-  if (!view.ok()) {
+  auto share = Open(order);
+  if (!share.ok()) {
     // The head, or the source, may be back in a moment; what stays wrong the head ends.
-    spdlog::warn("cannot warm {} up yet: {}", order.dataset, view.status().message());
+    spdlog::warn("cannot warm {} up yet: {}", order.dataset, share.status().message());
     std::unique_lock lock(mutex_);
     wake_.wait_for(lock, kPause, [this] { return stopping_; });
     return;
   }
-  std::vector<uint32_t> units;
-  cluster::WarmupReport report = ShareOf(*view, order, &units);
+  cluster::WarmupReport report = Choose(order, &*share);
   if (!Note(report)) return;
   auto hear = [&](const cache::WarmupProgress& progress) {
     ++report.units_done;
@@ -153,9 +179,10 @@ void ShareWarmer::Warm(const cluster::WarmupOrder& order) {
     report.bytes_done = progress.bytes_stored;
     return Note(report);
   };
-  auto done = engine_->WarmupUnits(*view, units, {.client = kClient, .report = hear});
+  auto done = Load(*share, {.client = kClient, .report = hear});
   if (!done.ok()) {
     engine_->fills().Forget(kClient);
+    engine_->files().Forget(kClient);
     return;
   }
   report.failure_count = done->failures.size();

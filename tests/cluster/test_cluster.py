@@ -63,19 +63,19 @@ def test_a_cluster_gives_the_same_rows_as_one_machine(table, alone, nodes, repli
             assert (ds.take(rows)["wide"] == alone.take(rows)["wide"]).all()
 
 
-def test_a_loader_tells_the_time_of_peers_from_that_of_the_source(table):
+def test_a_loader_tells_the_time_of_peers_from_that_of_the_source(table, tmp_path):
     Loader = pytest.importorskip("forebay.torch").Loader
-    with Cluster(2) as cluster:
+    with Cluster(1) as cluster:
         cluster.create("events", table)
         waits = []
-        for node in cluster.nodes:
-            ds = forebay.torch.Dataset(cluster.uri("events"), 1000, node=str(node.socket))
+        # The member has nothing yet; who is no member has everything from it.
+        for where in ({"node": str(cluster.nodes[0].socket)}, {"store": f"ssd:{tmp_path}/store"}):
+            ds = forebay.torch.Dataset(cluster.uri("events"), 1000, **where)
             loader = Loader(ds, threads=1)
             assert sum(len(batch["id"]) for batch in loader) == ROWS
             waits.append(loader.stats()["waited"])
-        # The first one's node owns half of the rows, and all are cached after it.
-        assert waits[0]["source"] > 0
-        assert waits[1]["peer"] > 0 and waits[1]["source"] == 0
+        assert waits[0]["source"] > 0 and waits[0]["peer"] == 0
+        assert waits[1]["source"] == 0 and waits[1]["peer"] > 0
 
 
 def test_nodes_and_jobs_together_read_the_source_once(tmp_path):
@@ -140,57 +140,6 @@ def warm_up(cluster, name):
 
     wait_until(ended, "the warm-up does not end", 120)
     assert operation["state"] == "done", operation
-
-
-def read_on(dataset, seed, stop, result):
-    """Epoch after epoch; remembers the longest wait for a batch."""
-    try:
-        epoch = 0
-        while not stop.is_set():
-            last = time.monotonic()
-            seen = []
-            for batch in dataset.batches(2000, shuffle="window", window=2, seed=seed,
-                                         epoch=epoch, remainder="keep"):
-                now = time.monotonic()
-                result["stalls"].append(now - last)
-                last = now
-                seen.append(batch["id"])
-            assert (np.concatenate(seen) == result["expected"](epoch)).all(), "another sequence"
-            epoch += 1
-            result["epochs"] = epoch
-    except BaseException as error:
-        result["failure"] = error
-
-
-@pytest.mark.parametrize("kills", [6, pytest.param(50, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGSTOP])
-def test_readers_do_not_notice_nodes_that_die_or_stall(table, alone, how, kills):
-    """The reader's own node holds a tenth of the table, so it asks the others all the time."""
-    rng = random.Random(SEED)
-    with Cluster(3, store="mem:64MiB") as cluster:
-        cluster.create("events", table, replicas=2)
-        reader = small_node(cluster)
-        ds = forebay.open(cluster.uri("events"), node=str(reader.socket))
-        stop, result = threading.Event(), {"stalls": [], "expected": lambda epoch: ids_of(
-            alone, shuffle="window", window=2, seed=1, epoch=epoch)}
-        thread = threading.Thread(target=read_on, args=(ds, 1, stop, result))
-        thread.start()
-        for _ in range(kills):
-            victim = rng.choice(cluster.nodes[:3])
-            time.sleep(rng.uniform(0.2, 1.0))
-            victim.signal(how)
-            time.sleep(rng.uniform(0.5, 6.0) if how == signal.SIGSTOP else 0.3)
-            if how == signal.SIGSTOP:
-                victim.signal(signal.SIGCONT)
-            else:
-                victim.running.wait()
-                victim.start()
-        stop.set()
-        thread.join(120)
-        assert "failure" not in result, f"seed {SEED}: {result.get('failure')!r}"
-        assert result.get("epochs", 0) > 0
-        stalls = sorted(result["stalls"])
-        assert stalls[int(len(stalls) * 0.99)] <= 5, stalls[-5:]
 
 
 def small_node(cluster):

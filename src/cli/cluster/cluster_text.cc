@@ -55,6 +55,7 @@ std::string CachedText(const json& dataset) {
 std::string DatasetText(const json& dataset) {
   std::string columns = Names(ListIn(dataset, "columns"));
   return FactList({{"name", TextIn(dataset, "name")},
+                   {"kind", TextIn(dataset, "kind")},
                    {"source", TextIn(dataset, "source")},
                    {"options", OptionsText(dataset)},
                    {"columns", columns.empty() ? "all" : columns},

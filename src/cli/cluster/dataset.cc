@@ -22,6 +22,7 @@ struct Arguments {
   std::string head;
   std::string name;
   std::string source;
+  bool files = false;
   std::vector<std::string> columns;
   std::vector<std::string> options;
   uint32_t replicas = 1;
@@ -46,11 +47,10 @@ Result<json> WishOf(const Arguments& arguments) {
           fmt::format("--option {} is also given by its own name", name));
     }
   }
-  return json{{"name", arguments.name},
-              {"source", arguments.source},
-              {"options", options},
-              {"columns", arguments.columns},
-              {"replicas", arguments.replicas}};
+  return json{
+      {"name", arguments.name},       {"kind", arguments.files ? "files" : "table"},
+      {"source", arguments.source},   {"options", options},
+      {"columns", arguments.columns}, {"replicas", arguments.replicas}};
 }
 
 void AddName(CLI::App& app, Arguments* arguments) {
@@ -62,9 +62,12 @@ void AddName(CLI::App& app, Arguments* arguments) {
 Run DeclareCreate(CLI::App& app) {
   auto arguments = std::make_shared<Arguments>();
   AddName(app, arguments.get());
-  app.add_option("--source", arguments->source, "the table: a URI, see forebay inspect")
+  app.add_option("--source", arguments->source,
+                 "the table, or tree of files: a URI, see forebay inspect")
       ->required()
       ->option_text("URI");
+  app.add_flag("--files", arguments->files,
+               "it is a tree of files, for forebay.files(), mount and pull");
   app.add_option("-c,--columns", arguments->columns, "keep only these: a,b,c")
       ->delimiter(',')
       ->option_text("NAMES");
