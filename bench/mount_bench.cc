@@ -1,11 +1,10 @@
 // Reads files in one of a few ways and prints the seconds it took: the clock starts when
 // everything is set up, so that a mount and a native folder can be compared.
 //
-//   mount_bench sequential FILE [direct]   whole file, 1 MiB at a time
-//   mount_bench random FILE COUNT          4 KiB at random places
-//   mount_bench files FOLDER               open, read, close of every path on stdin
-//   mount_bench ranged FILE THREADS        whole file, 1 MiB at a time, by several
-//   threads
+//   mount_bench sequential FOLDER [direct]  open files, 1 MiB at a time; names on stdin
+//   mount_bench files FOLDER                open, read, close; names on stdin
+//   mount_bench random FILE COUNT           4 KiB at random places
+//   mount_bench ranged FILE THREADS         whole file, 1 MiB at a time, by threads
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -44,14 +43,14 @@ uint64_t SizeOf(int fd) {
   return static_cast<uint64_t>(st.st_size);
 }
 
-void Sequential(const std::string& path, bool direct) {
+void Sequential(const std::vector<int>& fds) {
   static char* buffer = NewBuffer();
-  int fd = Open(path, direct ? O_DIRECT : 0);
-  ssize_t n = 0;
-  while ((n = ::read(fd, buffer, kRead)) > 0) {
+  for (int fd : fds) {
+    ssize_t n = 0;
+    while ((n = ::read(fd, buffer, kRead)) > 0) {
+    }
+    if (n < 0) Fail("read");
   }
-  if (n < 0) Fail("read");
-  ::close(fd);
 }
 
 void Random(int fd, uint64_t size, int count) {
@@ -114,11 +113,11 @@ int main(int count, char** arguments) {
   std::string how = arguments[1];
   std::string path = arguments[2];
   if (how == "sequential") {
-    std::vector<std::string> paths = PathsBelow(path);
-    bool direct = count > 3;
-    Time([&] {
-      for (const std::string& each : paths) Sequential(each, direct);
-    });
+    std::vector<int> fds;
+    for (const std::string& each : PathsBelow(path)) {
+      fds.push_back(Open(each, count > 3 ? O_DIRECT : 0));
+    }
+    Time([&] { Sequential(fds); });
   } else if (how == "files") {
     std::vector<std::string> paths = PathsBelow(path);
     Time([&] { Files(paths); });
