@@ -140,7 +140,8 @@ def test_inodes_and_versions_outlive_the_serving_process(mounts, tmp_path):
     write_files(source, {"much later": b"2"})
     pid = mounts.kill_server(place)
     wait_until(lambda: mounts.serving_pid(place) not in (None, pid), "nobody serves")
-    Path("/proc/sys/vm/drop_caches").write_text("2")  # names and inodes
+    with contextlib.suppress(OSError):  # where a container forbids it
+        Path("/proc/sys/vm/drop_caches").write_text("2")  # names and inodes
     assert {path: path.stat().st_ino for path in place.rglob("*")} == before
     assert (place / "later").read_bytes() == b"1"
 
