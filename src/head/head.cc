@@ -13,6 +13,7 @@
 namespace forebay::head {
 namespace {
 
+constexpr std::chrono::hours kForgetInterval{1};
 constexpr milliseconds kTick{500};
 constexpr milliseconds kFetchTimeout{60'000};
 // So that the terms of heads without a memory grow, too.
@@ -136,8 +137,21 @@ void Head::FetchManifests() {
   }
 }
 
+void Head::ForgetVersions() {
+  auto datasets = Datasets(store_.get(), versions_.get()).List();
+  if (!datasets.ok()) return;
+  std::vector<std::string> used;
+  for (const Dataset& dataset : *datasets) used.push_back(dataset.version);
+  versions_->Forget(used);
+}
+
 void Head::Run() {
+  TimePoint forgot = std::chrono::steady_clock::now();
   while (true) {
+    if (std::chrono::steady_clock::now() - forgot > kForgetInterval) {
+      ForgetVersions();
+      forgot = std::chrono::steady_clock::now();
+    }
     if (auto reign = this->reign()) {
       WorkAsLeader(*reign);
     } else {

@@ -65,6 +65,7 @@ class Head {
   void Run();
   void WorkAsLeader(Reign& reign);
   void FetchManifests();
+  void ForgetVersions();
 
   Options options_;
   UniqueFd lock_;

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <filesystem>
 
 #include "base/errno_status.h"
 #include "base/uri.h"
@@ -145,6 +146,7 @@ Result<model::AnyManifest> Versions::Find(const std::string& version) {
     return Status::Invalid("a version is called by 32 hexadecimal digits");
   }
   std::lock_guard lock(mutex_);
+  asked_.insert(version);
   if (auto found = open_.find(version); found != open_.end()) return found->second;
   auto manifest = MapManifest(PathOf(version));
   if (manifest.status().code() == StatusCode::kNotFound) {
@@ -154,6 +156,27 @@ Result<model::AnyManifest> Versions::Find(const std::string& version) {
   if (open_.size() >= kOpenMax) open_.clear();
   open_.insert_or_assign(version, *manifest);
   return manifest;
+}
+
+void Versions::Forget(const std::vector<std::string>& used) {
+  std::set<std::string> needed(used.begin(), used.end());
+  {
+    std::lock_guard lock(mutex_);
+    needed.merge(asked_);
+    asked_.clear();
+  }
+  std::error_code error;
+  auto now = std::filesystem::file_time_type::clock::now();
+  for (const auto& entry : std::filesystem::directory_iterator(options_.folder, error)) {
+    std::error_code ignored;  // one that is gone needs no forgetting
+    if (needed.contains(entry.path().stem())) {
+      std::filesystem::last_write_time(entry.path(), now, ignored);
+    } else if (now - entry.last_write_time(ignored) > options_.kept_unused && !ignored) {
+      std::lock_guard lock(mutex_);
+      open_.erase(entry.path().stem());
+      std::filesystem::remove(entry.path(), ignored);
+    }
+  }
 }
 
 bool Versions::Has(const std::string& version) { return Find(version).ok(); }

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,7 @@ class Versions {
     std::vector<std::string> allowed{};
     size_t read_threads = 16;
     size_t pins_max = 8;  // at once; more are turned away
+    std::chrono::hours kept_unused{24 * 14};
   };
   static Result<std::unique_ptr<Versions>> Open(Options options);
 
@@ -41,6 +43,9 @@ class Versions {
   // Keeps a manifest that another head has made. Checked.
   Status Keep(const std::string& version, const std::string& bytes);
   bool Has(const std::string& version);
+  // Drops what no dataset has (`used`: what they have) and nobody has asked for in
+  // kept_unused. Jobs may go on with an old version for days.
+  void Forget(const std::vector<std::string>& used);
 
  private:
   explicit Versions(Options options);
@@ -58,6 +63,7 @@ class Versions {
   std::map<std::pair<std::string, source::Options>, std::shared_ptr<source::Source>>
       sources_;
   size_t pins_ = 0;
+  std::set<std::string> asked_;  // for, since Forget was called
 };
 
 }  // namespace forebay::head
