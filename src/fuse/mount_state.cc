@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -23,6 +22,14 @@ namespace forebay::fuse {
 namespace {
 
 constexpr milliseconds kPause = milliseconds(20);
+
+// A lock of a description: it lives on in a child, and asking for it disturbs nobody.
+flock64 WholeFile() {
+  flock64 lock{};
+  lock.l_type = F_WRLCK;
+  lock.l_whence = SEEK_SET;
+  return lock;
+}
 
 Status AlreadyMounted(const std::string& directory) {
   return Status::Invalid(
@@ -77,7 +84,8 @@ Result<std::unique_ptr<MountState>> MountState::Claim(const std::string& directo
     UniqueFd lock(::openat(folder.get(), "lock", O_RDWR | O_CREAT | O_CLOEXEC, 0600));
     if (!lock.valid() && errno == ENOENT) continue;
     if (!lock.valid()) return ErrnoStatus(errno, "open the lock of a mount in " + path);
-    if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
+    flock64 whole = WholeFile();
+    if (::fcntl(lock.get(), F_OFD_SETLK, &whole) != 0) {
       FB_RETURN_NOT_OK(MoveAside(directory, path));
       continue;
     }
@@ -134,7 +142,9 @@ bool IsSupervised(const std::string& directory) {
   auto folder = MountStateFolder(directory);
   if (!folder.ok()) return false;
   UniqueFd lock(::open((*folder + "/lock").c_str(), O_RDWR | O_CLOEXEC));
-  return lock.valid() && ::flock(lock.get(), LOCK_SH | LOCK_NB) != 0;
+  flock64 held = WholeFile();
+  return lock.valid() && ::fcntl(lock.get(), F_OFD_GETLK, &held) == 0 &&
+         held.l_type != F_UNLCK;
 }
 
 Result<std::string> AskMount(const std::string& directory, const std::string& request,

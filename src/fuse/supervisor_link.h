@@ -1,5 +1,5 @@
 // What supervisor and serving process say to each other over a socket of their own. Both
-// are the same program, so the messages are plain structs.
+// are the same program, so the messages are plain structs (docs/formats/mount-link.md).
 //
 //   supervisor → serving   kVersion… (what is known), then kOpen or kServe
 //   serving → supervisor   kVersion… kOpened, or kFailed        (after kOpen)
@@ -47,6 +47,8 @@ struct Message {
   uint64_t size = 0;
   int64_t time_ns = 0;  // when it was mounted
 };
+
+static_assert(sizeof(Message) == 56);
 
 struct Letter {
   Message message;
