@@ -4,6 +4,7 @@ import json
 import random
 import subprocess
 import time
+from pathlib import Path
 
 import pytest
 from mounts import random_tree, write_files
@@ -28,6 +29,17 @@ def test_random_reads_of_all_kinds_agree_with_a_model(mounts, readers, mixed, pr
         time.sleep(seconds)
     assert reading.found["errors"] == {}
     assert reading.found["operations"] > 100
+
+
+def test_a_store_on_another_machine_is_read_and_not_mapped(mounts, readers, mixed, tmp_path):
+    mounts.env["FOREBAY_STORE"] = f"nfs:{tmp_path}/nfs"
+    mount = mounts.mount(mixed, "--profile", "large")
+    with readers(mount, mixed, threads=4) as reading:
+        time.sleep(1.5)
+        pids = [mounts.serving_pid(mount), *mounts.node_pids()]
+        maps = "".join(Path(f"/proc/{pid}/maps").read_text() for pid in pids)
+    assert reading.found["errors"] == {}
+    assert "memfd:forebay-chunk" in maps and str(tmp_path / "nfs") not in maps
 
 
 def test_several_sources_are_folders_beside_each_other(mounts, readers, tmp_path):
