@@ -1,0 +1,93 @@
+"""Refreshes, kills and readers all at once: every opened file is one version from its first byte to
+its last, and never an older one than the refresh before it was opened promised."""
+
+import errno
+import os
+import random
+import struct
+import threading
+import time
+
+import pytest
+from mounts import OLD, write_files
+
+FILES = 12
+STAMP = struct.Struct("<II")
+
+
+def bytes_of(file, version):
+    """Small ones for packs, others by themselves."""
+    return STAMP.pack(file, version) * (500 if file % 2 else 30_000)
+
+
+class Reader(threading.Thread):
+    def __init__(self, mount, seed, promised):
+        super().__init__()
+        self.mount, self.rng, self.promised = mount, random.Random(seed), promised
+        self.failures, self.whole, self.stale, self.over = [], 0, 0, False
+
+    def run(self):
+        while not self.over:
+            file = self.rng.randrange(FILES)
+            at_least = self.promised[file]
+            try:
+                data = self.read(file)
+            except OSError as error:
+                # Its object was overwritten before anybody had read it.
+                self.stale += error.errno == errno.ESTALE
+                if error.errno != errno.ESTALE:
+                    self.failures.append(f"file {file}: {error}")
+                continue
+            found, version = STAMP.unpack_from(data)
+            if found != file or data != bytes_of(file, version):
+                self.failures.append(f"file {file} is a mix")
+            if version < at_least:
+                self.failures.append(f"file {file}: version {version} after {at_least}")
+            self.whole += 1
+
+    def read(self, file):
+        fd = os.open(self.mount / f"f{file:02}", os.O_RDONLY)
+        try:
+            os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+            pieces = []
+            while piece := os.read(fd, 1 + self.rng.randrange(60_000)):
+                pieces.append(piece)
+            return b"".join(pieces)
+        finally:
+            os.close(fd)
+
+
+@pytest.mark.parametrize("profile", ["small", "large"])
+@pytest.mark.parametrize(
+    "rounds", [3, pytest.param(60, marks=[pytest.mark.slow, pytest.mark.timeout(900)])])
+def test_files_change_under_refreshes_kills_and_readers(mounts, tmp_path, profile, rounds):
+    versions = dict.fromkeys(range(FILES), 1)
+    source = write_files(tmp_path / "source",
+                         {f"f{i:02}": bytes_of(i, 1) for i in range(FILES)})
+    mount = mounts.mount(source, "--profile", profile)
+    promised, rng = dict(versions), random.Random(rounds)
+    readers = [Reader(mount, seed, promised) for seed in range(8)]
+    for reader in readers:
+        reader.start()
+    try:
+        for turn in range(rounds):
+            for file in rng.sample(range(FILES), 4):
+                versions[file] += 1
+                fresh = source / f"f{file:02}.new"
+                fresh.write_bytes(bytes_of(file, versions[file]))
+                os.utime(fresh, (OLD + turn, OLD + turn))
+                fresh.rename(source / f"f{file:02}")
+            mounts.run("refresh", mount)
+            promised.update(versions)
+            if turn % 2:
+                mounts.kill_server(mount)
+            time.sleep(0.1)
+    finally:
+        for reader in readers:
+            reader.over = True
+        for reader in readers:
+            reader.join()
+    failures = [text for reader in readers for text in reader.failures]
+    print(sum(r.whole for r in readers), "whole,", sum(r.stale for r in readers), "stale")
+    assert not failures, failures[:5]
+    assert sum(reader.whole for reader in readers) > 50
