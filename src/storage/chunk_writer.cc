@@ -112,8 +112,11 @@ Result<Chunk> ChunkWriter::Commit() {
   for (;;) {
     auto chunk = Publish();
     if (chunk.ok()) {
-      bool hand_out = options_.hand_out && kept();
-      return hand_out ? options_.store->ForReaders(tier_, *chunk) : chunk;
+      if (!options_.hand_out || !kept()) return chunk;
+      auto lent = options_.store->ForReaders(tier_, *chunk);
+      // It is there; whoever asks again may have more luck with its server.
+      if (!lent.ok()) return Status::Unavailable(lent.status().message());
+      return lent;
     }
     FB_RETURN_NOT_OK(MoveOn(chunk.status(), draft_->size()));
   }
