@@ -62,7 +62,7 @@ class Peers {
         .parts = {}};
   }
   // What all nodes together can hold of such a version; 0: not known.
-  virtual uint64_t RoomBytes(Deadline) { return 0; }
+  virtual uint64_t RoomBytes() { return 0; }
 };
 
 }  // namespace forebay::cache

@@ -47,6 +47,10 @@ uint64_t JsonFields::Number(const char* name) {
   return 0;
 }
 
+uint64_t JsonFields::NumberOr(const char* name, uint64_t fallback) {
+  return Find(name) == nullptr ? fallback : Number(name);
+}
+
 double JsonFields::Real(const char* name) {
   const auto* value = Find(name);
   if (value != nullptr && value->is_number()) return value->get<double>();

@@ -21,6 +21,7 @@ class JsonFields {
   std::string Text(const char* name);
   std::string TextOr(const char* name, std::string fallback);
   uint64_t Number(const char* name);
+  uint64_t NumberOr(const char* name, uint64_t fallback);
   double Real(const char* name);
   // Null where there is none.
   nlohmann::json Any(const char* name) const;

@@ -65,7 +65,8 @@ Result<std::unique_ptr<Membership>> Membership::Load(Options options) {
                      .host = fields.Text("host"),
                      .flight = fields.Text("flight"),
                      .http = fields.TextOr("http", ""),
-                     .weight = fields.Real("weight")};
+                     .weight = fields.Real("weight"),
+                     .store_bytes = fields.NumberOr("store_bytes", 0)};
     record.instance = fields.Text("instance");
     std::string state = fields.Text("state");
     if (!fields.status().ok()) return Status::Corrupt(fields.status().message());
@@ -81,10 +82,13 @@ Result<std::unique_ptr<Membership>> Membership::Load(Options options) {
 Status Membership::Keep(const Record& record) {
   const Member& member = record.member;
   bool drains = member.state == MemberState::kDraining;
-  nlohmann::json json = {
-      {"host", member.host},         {"flight", member.flight},
-      {"http", member.http},         {"weight", member.weight},
-      {"instance", record.instance}, {"state", drains ? "draining" : "up"}};
+  nlohmann::json json = {{"host", member.host},
+                         {"flight", member.flight},
+                         {"http", member.http},
+                         {"weight", member.weight},
+                         {"instance", record.instance},
+                         {"store_bytes", member.store_bytes},
+                         {"state", drains ? "draining" : "up"}};
   std::string text = json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   auto put = options_.store->Put(kPrefix + member.id, text, {});
   return put.ok() ? Status::OK() : put.status();
@@ -129,7 +133,8 @@ Result<Registered> Membership::Register(const Registration& registration) {
                    .host = registration.host,
                    .flight = registration.flight,
                    .http = registration.http,
-                   .weight = registration.weight};
+                   .weight = registration.weight,
+                   .store_bytes = registration.store_bytes};
   record.instance = registration.instance;
   bool known = false;
   {

@@ -46,7 +46,8 @@ std::string ToJson(const Registration& message) {
                {"host", message.host},
                {"flight", message.flight},
                {"http", message.http},
-               {"weight", message.weight}});
+               {"weight", message.weight},
+               {"store_bytes", message.store_bytes}});
 }
 
 std::string ToJson(const Registered& message) {
@@ -77,7 +78,8 @@ Result<Registration> ParseRegistration(std::string_view json) {
                        .host = fields.Text("host"),
                        .flight = fields.Text("flight"),
                        .http = fields.TextOr("http", ""),
-                       .weight = fields.Real("weight")};
+                       .weight = fields.Real("weight"),
+                       .store_bytes = fields.NumberOr("store_bytes", 0)};
   FB_RETURN_NOT_OK(fields.status());
   return message;
 }

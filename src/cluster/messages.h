@@ -27,6 +27,7 @@ struct Registration {
   std::string flight{};
   std::string http{};
   double weight = 1;
+  uint64_t store_bytes = 0;  // as Member's
 };
 
 struct Registered {

@@ -38,6 +38,7 @@ std::string RosterJson(const Roster& roster) {
                        {"flight", member.flight},
                        {"http", member.http},
                        {"weight", member.weight},
+                       {"store_bytes", member.store_bytes},
                        {"state", MemberStateName(member.state)},
                        {"fence", member.fence}});
   }
@@ -54,6 +55,7 @@ Result<Member> ParseMember(const nlohmann::json& json) {
                 .flight = fields.Text("flight"),
                 .http = fields.TextOr("http", ""),
                 .weight = fields.Real("weight"),
+                .store_bytes = fields.NumberOr("store_bytes", 0),
                 .state = MemberState::kUp,
                 .fence = fields.Number("fence")};
   std::string state = fields.Text("state");

@@ -34,6 +34,8 @@ struct Member {
   std::string flight{};  // host:port where peers reach it
   std::string http{};    // host:port of its metrics and health; may be empty
   double weight = 1;     // its share of the units against the others'
+  // What it can hold; 0: not known, 2^64 - 1: no quota says.
+  uint64_t store_bytes = 0;
   MemberState state = MemberState::kUp;
   uint64_t fence = 0;  // of its latest registration: a larger one is a newer process
 

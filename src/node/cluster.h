@@ -37,9 +37,6 @@ class Cluster {
   PeerCalls& calls() { return calls_; }
   PeerCounters& counters() { return counters_; }
   PeerPatience& patience() { return patience_; }
-  // What all nodes can hold, as last heard; 0: not known yet.
-  uint64_t room_bytes() const { return room_bytes_; }
-  void set_room_bytes(uint64_t bytes) { room_bytes_ = bytes; }
   // Runs calls that others wait for. They must not wait for each other.
   ThreadPool& callers();
   // True when this node is the member.
@@ -53,7 +50,6 @@ class Cluster {
   flight::PeerClient client_;
   PeerCounters counters_;
   PeerPatience patience_;
-  std::atomic<uint64_t> room_bytes_{0};
   std::once_flag callers_once_;
   std::unique_ptr<ThreadPool> callers_;
   std::unique_ptr<cluster::HeadLink> link_;  // its thread uses the above: ends first

@@ -31,7 +31,7 @@ class ClusterPeers : public cache::Peers {
   Result<std::optional<cache::FileFilled>> BringFile(
       const cache::FileRequest& request) override;
   Result<cache::GatheredRows> Gather(const cache::RowRequest& request) override;
-  uint64_t RoomBytes(Deadline deadline) override;
+  uint64_t RoomBytes() override;
   const Options& options() const { return options_; }
 
   struct Candidate {

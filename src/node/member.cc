@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <limits>
 
 #include "base/address.h"
 #include "base/log.h"
@@ -28,6 +29,15 @@ double WeightOf(const std::vector<model::TierSpec>& store) {
   uint64_t bytes = 0;
   for (const model::TierSpec& tier : store) bytes += tier.quota_bytes;
   return std::max(0.001, static_cast<double>(bytes) / static_cast<double>(kGiB));
+}
+
+uint64_t BytesOf(const std::vector<model::TierSpec>& store) {
+  uint64_t bytes = 0;
+  for (const model::TierSpec& tier : store) {
+    if (tier.quota_bytes == 0) return std::numeric_limits<uint64_t>::max();
+    bytes += tier.quota_bytes;
+  }
+  return bytes;
 }
 
 }  // namespace
@@ -76,6 +86,7 @@ Status Member::Join(const Options& options, HeadDatasets* datasets) {
   self.host = HostName();
   self.http = options.http;
   self.weight = options.weight > 0 ? options.weight : WeightOf(node_->store());
+  self.store_bytes = BytesOf(node_->store());
   spdlog::info("flight at {}, member {} of the cluster of {}", self.flight, self.id,
                fmt::join(options.heads, ", "));
   Cluster::Options joining;

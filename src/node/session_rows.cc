@@ -11,7 +11,6 @@
 namespace forebay::node {
 namespace {
 
-constexpr milliseconds kHeadTime = std::chrono::seconds(10);
 constexpr milliseconds kTakeTimeMax = std::chrono::hours(24);
 
 // Copied: a file that a reader cuts short must not kill the node.
@@ -106,7 +105,7 @@ Status Session::On(const wire::GetRoom& get) {
   wire::Room room{.store_bytes = QuotaOf(host_->engine().store())};
   const auto& peers = view.version->peers;
   if (peers != nullptr) {
-    room.cluster_bytes = peers->RoomBytes(Deadline::After(kHeadTime));
+    room.cluster_bytes = peers->RoomBytes();
   }
   return Answer(room);
 }

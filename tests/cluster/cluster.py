@@ -92,12 +92,12 @@ class Node(Process):
 class Cluster:
     """`nodes` of them with a store each: a specification in which {dir} is a folder."""
 
-    def __init__(self, nodes=3, store="mem:256MiB", head=(), node=()):
+    def __init__(self, nodes=3, store="mem:256MiB", head=(), node=(), meta=None):
         self.folder = Path(tempfile.mkdtemp(prefix="fbc-", dir="/tmp"))  # sockets: short paths
         self.head_address = f"127.0.0.1:{free_port()}"
         self.store, self.node_arguments = store, node
         self.head = Process(self.folder / "head.log", BIN / "forebay-head", "--listen",
-                            self.head_address, "--meta", f"sqlite:{self.folder}/meta.db",
+                            self.head_address, "--meta", meta or f"sqlite:{self.folder}/meta.db",
                             "--state", self.folder / "head", *head)
         self.nodes = []
         try:

@@ -140,21 +140,30 @@ class Node:
 
 
 def start_etcd(folder):
+    return start_etcds(folder, 1)[0]
+
+
+def start_etcds(folder, count):
+    """The members of one etcd; `meta` names them all."""
     program = TOOLS / "etcd"
     if not program.exists():
         pytest.skip("etcd is not installed")
-    client, peer = free_port(), free_port()
-    urls = f"http://127.0.0.1:{client}", f"http://127.0.0.1:{peer}"
-    etcd = Process([program, "--data-dir", folder / "etcd", "--listen-client-urls", urls[0],
-                    "--advertise-client-urls", urls[0], "--listen-peer-urls", urls[1],
-                    "--initial-advertise-peer-urls", urls[1], "--initial-cluster",
-                    f"default={urls[1]}"], folder / "etcd.log")
-    etcd.meta = f"etcd://127.0.0.1:{client}"
+    places = [(free_port(), free_port()) for _ in range(count)]
+    cluster = ",".join(f"m{i}=http://127.0.0.1:{peer}" for i, (_, peer) in enumerate(places))
+    members = []
+    for i, (client, peer) in enumerate(places):
+        urls = f"http://127.0.0.1:{client}", f"http://127.0.0.1:{peer}"
+        member = Process([program, "--name", f"m{i}", "--data-dir", folder / f"etcd{i}",
+                          "--listen-client-urls", urls[0], "--advertise-client-urls", urls[0],
+                          "--listen-peer-urls", urls[1], "--initial-advertise-peer-urls", urls[1],
+                          "--initial-cluster", cluster], folder / f"etcd{i}.log")
+        member.meta = "etcd://" + ",".join(f"127.0.0.1:{client}" for client, _ in places)
+        members.append(member)
 
     def healthy():
         try:
-            return call(f"127.0.0.1:{client}", "GET", "/health", timeout=2)[0] == 200
+            return call(f"127.0.0.1:{places[0][0]}", "GET", "/health", timeout=2)[0] == 200
         except OSError:
             return False
     wait_until(healthy, "etcd does not start")
-    return etcd
+    return members

@@ -1,0 +1,159 @@
+"""Readers go on, with the same rows and without long waits, while parts of the cluster die, stall
+or start again."""
+
+import os
+import random
+import signal
+import threading
+import time
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+from cluster import Cluster
+from heads import start_etcds
+from test_cluster import alone, ids_of, small_node, table, warm_up  # noqa: F401
+
+import forebay
+
+SEED = int(os.environ.get("FOREBAY_CHAOS_SEED", str(random.randrange(1 << 30))))
+ORDERS = {"window": {"shuffle": "window", "window": 2}, "global": {"shuffle": "global"}}
+KILLS = [5, pytest.param(50, marks=pytest.mark.slow)]
+
+
+class Reading:
+    """Reads epoch after epoch, and remembers when it waited for how long."""
+
+    def __init__(self, dataset, alone, how):
+        self._dataset, self._alone, self._how = dataset, alone, how
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run)
+        self.waits, self.epochs, self.failure = [], 0, None
+
+    def _run(self):
+        try:
+            while not self._stop.is_set():
+                self._epoch()
+                self.epochs += 1
+        except BaseException as error:
+            self.failure = error
+
+    def _epoch(self):
+        expected = ids_of(self._alone, seed=1, epoch=self.epochs, **self._how)
+        seen = 0
+        last = time.monotonic()
+        for batch in self._dataset.batches(2000, seed=1, epoch=self.epochs, remainder="keep",
+                                           **self._how):
+            now = time.monotonic()
+            self.waits.append((now, now - last))
+            ids = batch["id"]
+            assert (ids == expected[seen:seen + len(ids)]).all(), "another sequence"
+            seen += len(ids)
+            if self._stop.is_set():
+                return
+            last = time.monotonic()
+        assert seen == len(expected)
+
+    def __enter__(self):
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self._stop.set()
+        self._thread.join(120)
+
+    def check(self, times):
+        """After each of these times the longest wait was short."""
+        assert self.failure is None, f"seed {SEED}: {self.failure!r}"
+        assert self.epochs > 0 and self.waits
+        worst = [max((wait for at, wait in self.waits if first <= at < last), default=0)
+                 for first, last in zip(times, [*times[1:], float("inf")])]
+        print(f"{self.epochs} epochs; longest waits {sorted(worst)[-5:]}")
+        assert sorted(worst)[int(len(worst) * 0.99)] <= 5, f"seed {SEED}: {sorted(worst)[-5:]}"
+
+
+@contextmanager
+def reading(table, alone, order, **how):
+    """The reader's own node holds a tenth of the table, so it asks the others all the time."""
+    with Cluster(3, store="mem:64MiB", **how) as cluster:
+        cluster.create("events", table, replicas=2)
+        warm_up(cluster, "events")
+        reader = small_node(cluster)
+        ds = forebay.open(cluster.uri("events"), node=str(reader.socket))
+        with Reading(ds, alone, ORDERS[order]) as going_on:
+            yield cluster, going_on
+        cluster.wait_for_nodes()
+        report = cluster.call("GET", f"/v1/nodes/{reader.name}")["report"]["counters"]
+        print({k: v for k, v in report.items() if "peer" in k}, going_on.epochs)
+
+
+def repeat(kills, strike):
+    rng = random.Random(SEED)
+    times = []
+    for _ in range(kills):
+        time.sleep(rng.uniform(0.2, 1.0))
+        times.append(time.monotonic())
+        strike(rng)
+    time.sleep(1)
+    return times
+
+
+@pytest.mark.parametrize("kills", KILLS)
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGSTOP])
+def test_nodes_that_die_or_stall(table, alone, how, order, kills):
+    with reading(table, alone, order) as (cluster, going_on):
+        def strike(rng):
+            victim = rng.choice(cluster.nodes[:3])
+            victim.signal(how)
+            time.sleep(rng.uniform(0.5, 6.0) if how == signal.SIGSTOP else 0.3)
+            if how == signal.SIGSTOP:
+                victim.signal(signal.SIGCONT)
+            else:
+                victim.running.wait()
+                victim.start()
+        times = repeat(kills, strike)
+    going_on.check(times)
+
+
+@pytest.mark.parametrize("kills", KILLS)
+@pytest.mark.parametrize("order", ORDERS)
+def test_all_nodes_but_one_die(table, alone, order, kills):
+    with reading(table, alone, order) as (cluster, going_on):
+        def strike(rng):
+            victims = rng.sample(cluster.nodes[:3], 2)
+            for victim in victims:
+                victim.kill()
+            time.sleep(rng.uniform(0, 2))
+            for victim in victims:
+                victim.start()
+        times = repeat(kills, strike)
+    going_on.check(times)
+
+
+@pytest.mark.parametrize("kills", KILLS)
+def test_heads_that_die(table, alone, kills):
+    with reading(table, alone, "global") as (cluster, going_on):
+        def strike(rng):
+            cluster.head.kill()
+            time.sleep(rng.uniform(0, 2))
+            cluster.head.start()
+        times = repeat(kills, strike)
+    going_on.check(times)
+
+
+@pytest.mark.parametrize("kills", KILLS)
+def test_members_of_etcd_that_die(table, alone, tmp_path, kills):
+    members = start_etcds(tmp_path, 3)
+    try:
+        with reading(table, alone, "global", meta=members[0].meta) as (_, going_on):
+            def strike(rng):
+                victim = rng.choice(members)
+                victim.kill()
+                time.sleep(rng.uniform(0, 2))
+                victim.start()
+            times = repeat(kills, strike)
+        going_on.check(times)
+    finally:
+        for member in members:
+            member.end()
