@@ -7,6 +7,7 @@
 // except by threads that evict.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
@@ -57,7 +58,7 @@ class Store {
   void AddReader(const Hash128& key, uint64_t size);
   void DropReader(const Hash128& key);
   // The fastest tier is nearly full: what readers keep mapped for later costs others.
-  bool tight() const { return Excess(0, kTightShare) > 0; }
+  bool tight() const { return unkept_last_ || Excess(0, kTightShare) > 0; }
 
   // Copies the chunk to the next faster (slower) tier and drops it here. Nothing to do
   // when there is no such tier or it is there already; kFull when that tier has no room.
@@ -143,6 +144,7 @@ class Store {
   std::unordered_map<Hash128, std::weak_ptr<const UniqueFd>> copies_;
   std::condition_variable verified_;
   StoreStats stats_;
+  std::atomic<bool> unkept_last_{false};  // no tier took the latest chunk
 };
 
 }  // namespace forebay::storage

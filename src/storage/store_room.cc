@@ -73,6 +73,7 @@ void Store::NoteWriteFailure(size_t tier, const Status& cause) {
 void Store::NoteUnkept(uint64_t size) {
   std::lock_guard lock(mutex_);
   ++stats_.unkept;
+  unkept_last_ = true;
   stats_.unkept_bytes += size;
 }
 
@@ -89,6 +90,7 @@ void Store::AddPublished(size_t tier, IndexEntry entry, uint64_t reserved_bytes)
     --shelf.draft_count;
     shelf.write_status = Status::OK();
     ++stats_.published;
+    unkept_last_ = false;
   }
   if (!old) return;
   if (old->name != name) (void)shelf.tier->Unlink(old->name);

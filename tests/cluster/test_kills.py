@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 import numpy as np
 import pytest
-from cluster import Cluster
+from cluster import Cluster, wait_until
 from heads import start_etcds
 from test_cluster import alone, ids_of, small_node, table, warm_up  # noqa: F401
 
@@ -82,9 +82,21 @@ def reading(table, alone, order, **how):
         ds = forebay.open(cluster.uri("events"), node=str(reader.socket))
         with Reading(ds, alone, ORDERS[order]) as going_on:
             yield cluster, going_on
-        cluster.wait_for_nodes()
-        report = cluster.call("GET", f"/v1/nodes/{reader.name}")["report"]["counters"]
-        print({k: v for k, v in report.items() if "peer" in k}, going_on.epochs)
+        assert brought(cluster, reader) > going_on.epochs, "the reader asked nobody"
+
+
+def brought(cluster, node):
+    """How much came from other nodes, as this one last told its head."""
+    counters = {}
+
+    def told():
+        counters.update(cluster.call("GET", f"/v1/nodes/{node.name}")["report"].get("counters", {}))
+        return bool(counters)
+
+    cluster.wait_for_nodes()
+    wait_until(told, "a node does not report")
+    print(counters)
+    return counters["peer_chunks_total"] + counters["peer_rows_total"]
 
 
 def repeat(kills, strike):
