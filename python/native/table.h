@@ -23,7 +23,7 @@ class Table {
     return remote_->manifest();
   }
   Selection Select(const std::optional<std::vector<std::string>>& names) const {
-    return Unwrap(Selection::Make(manifest()->schema(), names));
+    return Unwrap(Selection::Of(*remote_, names));
   }
 
  private:

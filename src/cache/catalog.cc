@@ -1,6 +1,7 @@
 #include "cache/catalog.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/bytes.h"
 #include "base/log.h"
@@ -84,10 +85,12 @@ Result<std::shared_ptr<const Version>> Catalog::AdoptPlanned(Planned planned) {
   FB_ASSIGN_OR_RETURN(auto source, SourceOf(Request(dataset.uri, dataset.options,
                                                     Deadline::After(kAdoptTime)),
                                             *manifest));
+  std::string shown = fmt::format("{}", fmt::join(dataset.columns, "\n"));
   // Named versions have peers, and so slots of their own.
-  auto slot = SlotFor(manifest->version(), dataset.peers == nullptr
-                                               ? planned.options
-                                               : source::Options{{"", planned.uri}});
+  auto slot = SlotFor(manifest->version(),
+                      dataset.peers == nullptr
+                          ? planned.options
+                          : source::Options{{"", planned.uri}, {"columns", shown}});
   std::lock_guard lock(slot->mutex);
   if (slot->version != nullptr) return slot->version;
   Hash128 key = model::ManifestKey(manifest->version());
@@ -98,6 +101,7 @@ Result<std::shared_ptr<const Version>> Catalog::AdoptPlanned(Planned planned) {
   if (dataset.peers == nullptr) return slot->version = version;
   auto shared = std::make_shared<Version>(*version);
   shared->peers = dataset.peers;
+  shared->columns = dataset.columns;
   slot->version = std::move(shared);
   return slot->version;
 }

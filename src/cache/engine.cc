@@ -95,6 +95,7 @@ Engine::Engine(std::unique_ptr<storage::Store> store, const Options& options)
       files_({.store = store_.get(),
               .read_pool = &read_pool_,
               .memory_bytes_max = options.fill_memory_bytes / 2,
+              .memory = &blocks_,
               .open_source =
                   [this](const std::string& uri, const source::Options& with) {
                     return catalog_.SourceFor(uri, with);

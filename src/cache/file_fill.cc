@@ -111,9 +111,9 @@ Result<FileFilled> FillFileChunk(const FilesVersion& version, ChunkRef ref,
                                  const FileFillContext& context) {
   uint64_t size = version.manifest->ChunkBytes(ref);
   bool is_pack = ref.group == model::kPackGroup;
-  MemoryGate::Pass pass(context.memory, size);
+  FB_ASSIGN_OR_RETURN(auto pass, context.memory->Enter(size));
   auto started = std::chrono::steady_clock::now();
-  std::span<std::byte> bytes = pass.bytes();
+  std::span<std::byte> bytes = pass->bytes();
   FB_RETURN_NOT_OK(is_pack ? ReadPack(version, ref, bytes, context)
                            : ReadPart(version, ref, bytes, context));
   auto read = std::chrono::steady_clock::now();

@@ -51,7 +51,7 @@ ChunkFuture Ready(storage::Chunk chunk) {
 
 FileFills::FileFills(Options options)
     : options_(options),
-      memory_(options.memory_bytes_max),
+      memory_(options.memory_bytes_max, options.memory),
       objects_(options.object_threads) {
   for (size_t i = 0; i < std::max<size_t>(options.thread_count, 1); ++i) {
     threads_.emplace_back([this] { Work(); });
@@ -162,11 +162,24 @@ std::shared_ptr<FileFills::Job> FileFills::Next() {
   return nullptr;
 }
 
+// Memory that nobody has needed for a while is given back.
+std::shared_ptr<FileFills::Job> FileFills::AwaitJob(std::unique_lock<std::mutex>& lock) {
+  std::shared_ptr<Job> job;
+  auto ready = [&] { return stopping_ || (job = Next()) != nullptr; };
+  do {
+    if (wake_.wait_for(lock, kFillsIdle, ready)) return job;
+  } while (!jobs_.empty());
+  lock.unlock();
+  options_.memory->ReleaseUnused();
+  lock.lock();
+  wake_.wait(lock, ready);
+  return job;
+}
+
 void FileFills::Work() {
   std::unique_lock lock(mutex_);
   for (;;) {
-    std::shared_ptr<Job> job;
-    wake_.wait(lock, [&] { return stopping_ || (job = Next()) != nullptr; });
+    std::shared_ptr<Job> job = AwaitJob(lock);
     if (stopping_) return;
     queue_.erase(job->rank);
     job->started = true;

@@ -29,6 +29,7 @@ class FileFills {
     size_t object_threads = 192;  // small objects read at once
     size_t packs_max = 6;         // packs filled at once
     uint64_t memory_bytes_max = uint64_t{512} << 20;
+    arrow::MemoryPool* memory = arrow::default_memory_pool();
     milliseconds fill_timeout = std::chrono::minutes(15);
   };
   using Version = std::shared_ptr<const FilesVersion>;
@@ -60,6 +61,7 @@ class FileFills {
   void NoteSingle(const Job& job);
   std::shared_ptr<Job> Next();
   void Work();
+  std::shared_ptr<Job> AwaitJob(std::unique_lock<std::mutex>& lock);
   void Run(Job& job, std::unique_lock<std::mutex>& lock);
 
   Options options_;

@@ -83,7 +83,8 @@ FileFills& FilesEngine::fills() {
     fills_ = std::make_unique<FileFills>(
         FileFills::Options{.store = options_.store,
                            .read_pool = options_.read_pool,
-                           .memory_bytes_max = options_.memory_bytes_max});
+                           .memory_bytes_max = options_.memory_bytes_max,
+                           .memory = options_.memory});
   }
   return *fills_;
 }

@@ -20,6 +20,7 @@ class FilesEngine {
     storage::Store* store = nullptr;  // must outlive the engine, as the next one
     ThreadPool* read_pool = nullptr;
     uint64_t memory_bytes_max = uint64_t{512} << 20;
+    arrow::MemoryPool* memory = arrow::default_memory_pool();
     FilesCatalog::OpenSource open_source;
     NamedDatasets* named = nullptr;  // as the catalog's
   };

@@ -33,6 +33,9 @@ struct FillTimes {
   std::chrono::nanoseconds decode{0};  // and encoding, and storing
 };
 
+// Without fills, before memory is given back.
+constexpr milliseconds kFillsIdle{1000};
+
 struct FillContext {
   storage::Store* store = nullptr;
   arrow::MemoryPool* memory = nullptr;

@@ -23,9 +23,6 @@ struct FillQueue::Job {
 
 namespace {
 
-// Without fills, before memory is given back.
-constexpr milliseconds kIdle{1000};
-
 ChunkFuture Ready(Result<storage::Chunk> result) {
   std::promise<Result<Brought>> promise;
   if (result.ok()) {
@@ -195,7 +192,7 @@ void FillQueue::AwaitJob(std::unique_lock<std::mutex>& lock) {
     return !queue_.begin()->second->alone || counters_.running == 0;
   };
   do {
-    if (wake_.wait_for(lock, kIdle, ready)) return;
+    if (wake_.wait_for(lock, kFillsIdle, ready)) return;
   } while (counters_.running > 0);
   lock.unlock();
   options_.memory->ReleaseUnused();

@@ -1,6 +1,7 @@
-// The memory of fills: so many bytes at once, and large blocks are used again. Fresh
-// memory costs the kernel more than the download that fills it. Thread-safe.
+// The memory of fills of files: so many bytes at once. Thread-safe.
 #pragma once
+
+#include <arrow/memory_pool.h>
 
 #include <condition_variable>
 #include <cstddef>
@@ -8,50 +9,42 @@
 #include <memory>
 #include <mutex>
 #include <span>
-#include <vector>
+
+#include "base/status.h"
 
 namespace forebay::cache {
 
 class MemoryGate {
  public:
-  // Blocks that nobody uses and that are kept for the next; the kernel may take their
-  // pages when it is short.
-  static constexpr uint64_t kKeptBytesMax = uint64_t{128} << 20;
+  MemoryGate(uint64_t bytes_max, arrow::MemoryPool* pool)
+      : bytes_max_(bytes_max), pool_(pool) {}
 
-  explicit MemoryGate(uint64_t bytes_max) : bytes_max_(bytes_max) {}
-  ~MemoryGate();
-  MemoryGate(const MemoryGate&) = delete;
-  MemoryGate& operator=(const MemoryGate&) = delete;
-
-  // Waits for its turn; one that is larger than all runs alone. What bytes() holds at
-  // first is not said.
+  // Bytes of the pool, given back when this ends. What they hold at first is not said.
   class Pass {
    public:
-    Pass(MemoryGate* gate, uint64_t bytes);
     ~Pass();
     Pass(const Pass&) = delete;
     Pass& operator=(const Pass&) = delete;
-
     std::span<std::byte> bytes() const { return bytes_; }
 
    private:
+    friend class MemoryGate;
+    Pass(MemoryGate* gate, uint64_t counted) : gate_(gate), counted_(counted) {}
+
     MemoryGate* gate_;
     uint64_t counted_;
-    std::span<std::byte> block_;  // empty when it is too small for one
-    std::unique_ptr<std::byte[]> small_;
     std::span<std::byte> bytes_;
   };
 
- private:
-  std::span<std::byte> TakeBlock(uint64_t bytes);
-  void GiveBack(std::span<std::byte> block);
+  // Waits for its turn; one that is larger than all runs alone.
+  Result<std::unique_ptr<Pass>> Enter(uint64_t bytes);
 
+ private:
   const uint64_t bytes_max_;
+  arrow::MemoryPool* const pool_;
   std::mutex mutex_;
   std::condition_variable freed_;
   uint64_t used_ = 0;
-  std::vector<std::span<std::byte>> kept_;
-  uint64_t kept_bytes_ = 0;
 };
 
 }  // namespace forebay::cache

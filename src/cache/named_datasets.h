@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/hash.h"
@@ -20,7 +21,8 @@ struct NamedDataset {
   source::Options options{};  // of the source, besides what the caller gave
   std::string manifest{};     // of the version, unless the caller has it
   std::shared_ptr<Peers> peers{};
-  bool is_files = false;  // a tree of files, no table
+  bool is_files = false;               // a tree of files, no table
+  std::vector<std::string> columns{};  // that it shows; empty: all
 };
 
 // Thread-safe.

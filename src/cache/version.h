@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "model/chunk.h"
 #include "model/manifest.h"
@@ -17,8 +18,9 @@ struct Version {
   std::string uri;
   std::shared_ptr<const model::Manifest> manifest;
   std::shared_ptr<source::Source> source;
-  storage::Chunk manifest_chunk;   // what readers are handed
-  std::shared_ptr<Peers> peers{};  // null: this node is alone with the source
+  storage::Chunk manifest_chunk;       // what readers are handed
+  std::shared_ptr<Peers> peers{};      // null: this node is alone with the source
+  std::vector<std::string> columns{};  // for readers who name none; empty: all
 };
 
 // A version seen through a projection: what chunks are asked for in.

@@ -119,8 +119,7 @@ Result<PlannedFlight> PlannedFlight::Make(const BatchCommand& command,
 
 Status PlannedFlight::Plan() {
   const model::Manifest& manifest = *table_->manifest();
-  FB_ASSIGN_OR_RETURN(choice_,
-                      reader::ColumnChoice::Make(manifest.schema(), command_.columns));
+  FB_ASSIGN_OR_RETURN(choice_, reader::ColumnChoice::Of(*table_, command_.columns));
   fields_ = choice_.Fields(manifest.schema());
   if (command_.start_position > manifest.row_count()) {
     return Status::Invalid(fmt::format("start_position {} lies past the {} rows",

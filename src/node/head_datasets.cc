@@ -96,6 +96,9 @@ Result<cache::NamedDataset> HeadDatasets::Find(const std::string& uri,
   dataset.uri = fields.Text("source");
   dataset.is_files = fields.TextOr("kind", "table") == "files";
   dataset.options = OptionsOf(fields.Any("options"));
+  for (const auto& column : fields.Array("columns")) {
+    if (column.is_string()) dataset.columns.push_back(column.get<std::string>());
+  }
   auto replicas = static_cast<uint32_t>(fields.Number("replicas"));
   std::string pinned = fields.Text("version");
   FB_RETURN_NOT_OK(fields.status());

@@ -165,6 +165,7 @@ Status Session::On(const wire::Open& open) {
     opened.dataset = static_cast<uint32_t>(datasets_.size());
     datasets_.push_back(version);
   }
+  opened.columns = version->columns;
   opened.manifest_bytes = version->manifest_chunk.size;
   return Answer(opened, {version->manifest_chunk.fd->get()});
 }

@@ -103,6 +103,7 @@ Status RemoteTable::OpenOnNode(Deadline deadline) {
                                                    Mapping::Mode::kShared));
     FB_ASSIGN_OR_RETURN(manifest_, model::Manifest::View(mapping->bytes(), mapping));
     manifest_fd_ = std::move(fd);
+    shown_columns_ = std::move(opened.columns);
   }
   dataset_id_ = opened.dataset;
   opened_generation_ = link_.generation();

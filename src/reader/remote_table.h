@@ -39,6 +39,8 @@ class RemoteTable {
 
   const std::string& uri() const { return uri_; }
   const std::shared_ptr<const model::Manifest>& manifest() const { return manifest_; }
+  // For who names none; empty: all.
+  const std::vector<std::string>& shown_columns() const { return shown_columns_; }
   milliseconds timeout() const { return options_.timeout; }
   CopyHelper* copy_helper() { return &copy_helper_; }
 
@@ -148,6 +150,7 @@ class RemoteTable {
   const OpenOptions options_;
   std::shared_ptr<const model::Manifest> manifest_;
   UniqueFd manifest_fd_;
+  std::vector<std::string> shown_columns_;
   CopyHelper copy_helper_;
 
   std::mutex mutex_;  // of all below

@@ -133,7 +133,9 @@ void Members(auto& v, auto& m, Failure*) { Walk(v, m.status); }
 void Members(auto& v, auto& m, Open*) {
   Walk(v, m.uri, m.options, m.timeout_ms, m.pinned_bytes);
 }
-void Members(auto& v, auto& m, Opened*) { Walk(v, m.dataset, m.manifest_bytes); }
+void Members(auto& v, auto& m, Opened*) {
+  Walk(v, m.dataset, m.manifest_bytes, m.columns);
+}
 void Members(auto& v, auto& m, View*) { Walk(v, m.dataset, m.columns); }
 void Members(auto& v, auto& m, Viewed*) { Walk(v, m.view); }
 void Members(auto& v, auto& m, GetChunks*) { Walk(v, m.view, m.timeout_ms, m.refs); }

@@ -47,6 +47,7 @@ struct Open {
 struct Opened {
   uint32_t dataset = 0;
   uint64_t manifest_bytes = 0;
+  std::vector<std::string> columns;  // for readers who name none; empty: all
 };
 // A projection of an opened dataset; chunks are asked for in a view. Answer: Viewed.
 struct View {

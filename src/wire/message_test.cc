@@ -21,7 +21,7 @@ std::vector<Message> OneOfEach() {
            .options = {{"s3.endpoint", "http://h:1"}, {"s3.region", ""}},
            .timeout_ms = 1234,
            .pinned_bytes = 99},
-      Opened{.dataset = 2, .manifest_bytes = 1ULL << 33},
+      Opened{.dataset = 2, .manifest_bytes = 1ULL << 33, .columns = {"x", "y"}},
       View{.dataset = 3, .columns = {0, 5, 9}},
       Viewed{.view = 4},
       GetChunks{.view = 5, .timeout_ms = 77, .refs = refs},

@@ -1,5 +1,6 @@
 """Clusters of real processes: the same rows as on one machine, read from the source once."""
 
+import json
 import os
 import random
 import signal
@@ -11,6 +12,7 @@ import urllib.request
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.flight as flight
 import pyarrow.parquet as pq
 import pytest
 from cluster import BIN, ROOT, Cluster, free_port, wait_until
@@ -61,6 +63,27 @@ def test_a_cluster_gives_the_same_rows_as_one_machine(table, alone, nodes, repli
                     assert (ids_of(ds, **how, **shard) == ids_of(alone, **how, **shard)).all()
             rows = [0, ROWS - 1, 77_777]
             assert (ds.take(rows)["wide"] == alone.take(rows)["wide"]).all()
+
+
+def test_a_dataset_has_the_columns_it_was_made_with(table, alone):
+    with Cluster(2) as cluster:
+        cluster.create("events", table, columns=["x", "id"])
+        warm_up(cluster, "events")
+        ds = forebay.open(cluster.uri("events"), node=str(cluster.nodes[0].socket))
+        assert ds.columns == ["x", "id"]
+        before = cluster.counters("source_bytes")
+        batch = next(iter(ds.batches(1000)))
+        assert list(batch) == ["x", "id"] and (batch["id"] == np.arange(1000)).all()
+        # What was warmed is what is read.
+        assert (ids_of(ds) == np.arange(ROWS)).all()
+        assert cluster.counters("source_bytes") == before
+        other = forebay.open(cluster.uri("events"), columns=["wide"],
+                             node=str(cluster.nodes[0].socket))
+        assert (other.take([5])["wide"] == alone.take([5])["wide"]).all()
+        command = json.dumps({"dataset": "events"}).encode()
+        with flight.connect(f"grpc://{cluster.nodes[0].flight}") as client:
+            info = client.get_flight_info(flight.FlightDescriptor.for_command(command))
+        assert info.schema.names == ["x", "id"]
 
 
 def test_a_loader_tells_the_time_of_peers_from_that_of_the_source(table, tmp_path):

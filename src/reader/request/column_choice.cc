@@ -26,6 +26,13 @@ Result<ColumnChoice> ColumnChoice::Make(
   return choice;
 }
 
+Result<ColumnChoice> ColumnChoice::Of(
+    const RemoteTable& table, const std::optional<std::vector<std::string>>& names) {
+  const model::Schema& schema = table.manifest()->schema();
+  if (names || table.shown_columns().empty()) return Make(schema, names);
+  return Make(schema, table.shown_columns());
+}
+
 std::vector<const model::Field*> ColumnChoice::Fields(const model::Schema& schema) const {
   std::vector<const model::Field*> fields;
   fields.reserve(places.size());

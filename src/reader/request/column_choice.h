@@ -10,6 +10,7 @@
 #include "model/chunk.h"
 #include "model/manifest.h"
 #include "reader/column.h"
+#include "reader/remote_table.h"
 
 namespace forebay::reader {
 
@@ -20,6 +21,10 @@ struct ColumnChoice {
   // nullopt: all columns but hidden ones.
   static Result<ColumnChoice> Make(const model::Schema& schema,
                                    const std::optional<std::vector<std::string>>& names);
+
+  // nullopt: those that the table shows.
+  static Result<ColumnChoice> Of(const RemoteTable& table,
+                                 const std::optional<std::vector<std::string>>& names);
 
   // In the order asked for; they are the schema's own.
   std::vector<const model::Field*> Fields(const model::Schema& schema) const;
