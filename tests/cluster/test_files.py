@@ -88,6 +88,18 @@ def test_a_tree_is_pulled_by_its_name(cluster, tree, tmp_path):
     assert {name: copy[name] for name in copy if name != ".forebay-pull"} == content(tree)
 
 
+@pytest.mark.skipif(not os.access("/dev/fuse", os.W_OK), reason="no mounts here: /dev/fuse")
+def test_a_tree_is_mounted_by_its_name(cluster, tree, tmp_path):
+    place = tmp_path / "mount"
+    place.mkdir()
+    subprocess.run([BIN / "forebay", "mount", cluster.uri("images"), place, "--node",
+                    cluster.nodes[0].socket], check=True, timeout=60)
+    try:
+        assert content(place) == content(tree)
+    finally:
+        subprocess.run([BIN / "forebay", "umount", place], check=True, timeout=60)
+
+
 def test_a_table_is_no_tree_of_files_and_the_other_way_round(cluster):
     node = str(cluster.nodes[0].socket)
     with pytest.raises(ValueError, match="is a tree of files: open it with forebay.files"):
