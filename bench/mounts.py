@@ -1,6 +1,6 @@
 """Mounts beside the native file system that holds the same files, and beside JuiceFS.
 
-`bench/run mount` runs them. They need root and /dev/fuse; FOREBAY_BENCH_FILES and
+`bench/run mounts` runs them. They need root and /dev/fuse; FOREBAY_BENCH_FILES and
 FOREBAY_BENCH_ENTRIES say how many small files and how many entries there are.
 """
 
@@ -236,9 +236,9 @@ def bench_cold(bench):
 
 
 BENCHES = {
-    "mount-passthrough": bench_passthrough,
-    "mount-small-files": bench_small_files,
-    "mount-extents": bench_extents,
-    "mount-find": bench_find,
-    "mount-cold": bench_cold,
+    "mounts-passthrough": bench_passthrough,
+    "mounts-small-files": bench_small_files,
+    "mounts-extents": bench_extents,
+    "mounts-find": bench_find,
+    "mounts-cold": bench_cold,
 }
