@@ -169,3 +169,15 @@ def test_members_of_etcd_that_die(table, alone, tmp_path, kills):
     finally:
         for member in members:
             member.end()
+
+
+@pytest.mark.parametrize("kills", KILLS)
+@pytest.mark.parametrize("order", ORDERS)
+def test_the_readers_own_node_dies(table, alone, order, kills):
+    with reading(table, alone, order) as (cluster, going_on):
+        def strike(rng):
+            cluster.nodes[3].kill()
+            time.sleep(rng.uniform(0, 1))
+            cluster.nodes[3].start()
+        times = repeat(kills, strike)
+    going_on.check(times)
