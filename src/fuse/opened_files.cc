@@ -45,26 +45,51 @@ Result<kernel::OpenOut> OpenedFiles::Open(uint64_t node, uint64_t unique,
   if (!IsWholeChunk(file)) return out;
   // An open that a process before us began and that is sent again is the same open.
   out.fh = unique & ~kernel::kUniqueResend;
-  Message ask{.say = Say::kOpenBacking, .node = node, .handle = out.fh};
-  FB_ASSIGN_OR_RETURN(Message known, options_.supervisor->Call(ask));
-  if (known.value == kUnknown) {
-    FB_ASSIGN_OR_RETURN(FileDescriptor chunk,
-                        file.generation->contents->Descriptor(file.index));
-    // Without a descriptor the answer is that this inode is read through us.
-    ask.flags = 1;
-    std::vector<int> fds;
-    if (IsExactly(chunk, file.size)) fds.push_back(chunk.fd.get());
-    FB_ASSIGN_OR_RETURN(known, options_.supervisor->Call(ask, fds));
-  }
-  if (known.value > 0) {
+  FB_ASSIGN_OR_RETURN(int32_t id, BackingOf(node, out.fh, file));
+  if (id > 0) {
     out.open_flags = kernel::kOpenPassthrough;
-    out.backing_id = known.value;
+    out.backing_id = id;
   }
+  std::lock_guard lock(mutex_);
+  ++open_[node];
   return out;
+}
+
+// What is open already is asked of nobody but the supervisor: its chunk may be gone from
+// the store. What a process before us opened is found when its chunk cannot be had.
+Result<int32_t> OpenedFiles::BackingOf(uint64_t node, uint64_t handle,
+                                       const Filesystem::File& file) {
+  Message ask{.say = Say::kOpenBacking, .node = node, .handle = handle};
+  if (IsOpen(node)) {
+    FB_ASSIGN_OR_RETURN(Message known, options_.supervisor->Call(ask));
+    if (known.value != kUnknown) return known.value;
+  }
+  auto chunk = file.generation->contents->Descriptor(file.index);
+  if (!chunk.ok()) {
+    FB_ASSIGN_OR_RETURN(Message known, options_.supervisor->Call(ask));
+    if (known.value != kUnknown) return known.value;
+    return chunk.status();
+  }
+  // Without a descriptor the answer is that this inode is read through us.
+  ask.flags = 1;
+  std::vector<int> fds;
+  if (IsExactly(*chunk, file.size)) fds.push_back(chunk->fd.get());
+  FB_ASSIGN_OR_RETURN(Message decided, options_.supervisor->Call(ask, fds));
+  return decided.value;
+}
+
+bool OpenedFiles::IsOpen(uint64_t node) {
+  std::lock_guard lock(mutex_);
+  return open_.contains(node);
 }
 
 void OpenedFiles::Release(uint64_t node, uint64_t handle) {
   if (handle == 0) return;
+  {
+    std::lock_guard lock(mutex_);
+    auto found = open_.find(node);
+    if (found != open_.end() && --found->second == 0) open_.erase(found);
+  }
   (void)options_.supervisor->Send(
       {.say = Say::kCloseBacking, .node = node, .handle = handle});
 }

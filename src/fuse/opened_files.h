@@ -6,7 +6,9 @@
 #pragma once
 
 #include <cstdint>
+#include <mutex>
 #include <string>
+#include <unordered_map>
 
 #include "fuse/filesystem.h"
 #include "fuse/kernel_protocol.h"
@@ -42,7 +44,13 @@ class OpenedFiles {
 
  private:
   bool IsWholeChunk(const Filesystem::File& file) const;
-  Options options_;
+  bool IsOpen(uint64_t node);
+  // The id of the file that the kernel reads, or 0.
+  Result<int32_t> BackingOf(uint64_t node, uint64_t handle, const Filesystem::File& file);
+
+  const Options options_;
+  std::mutex mutex_;
+  std::unordered_map<uint64_t, uint64_t> open_;  // by this process: how often
 };
 
 }  // namespace forebay::fuse

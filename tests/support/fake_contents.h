@@ -1,6 +1,9 @@
 // A version whose bytes are in memory, for tests.
 #pragma once
 
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <memory>
 #include <string>
 
@@ -26,9 +29,18 @@ class FakeContents final : public Contents {
   Result<FileBytes> At(uint32_t file, uint64_t offset) override {
     return Cut(file, offset);
   }
-  Result<FileDescriptor> Descriptor(uint32_t) override {
-    return Status::Unsupported("bytes in memory have no descriptor");
+  // A memfd with the file's bytes and `extra_bytes` more; an error without `mapped`.
+  Result<FileDescriptor> Descriptor(uint32_t file) override {
+    ++descriptors;
+    if (!mapped) return Status::Changed("it is another one now");
+    std::string bytes = tree_.at(manifest_->FilePath(file)) + std::string(extra_bytes, 0);
+    UniqueFd fd(::memfd_create("fake", 0));
+    FB_CHECK(::write(fd.get(), bytes.data(), bytes.size()) ==
+             static_cast<ssize_t>(bytes.size()));
+    return FileDescriptor{std::move(fd), 0, bytes.size() - extra_bytes};
   }
+  size_t extra_bytes = 0;
+  int descriptors = 0;
   void Want(std::span<const model::ChunkRef>) override {}
   void Bring(std::span<const reader::RemoteFiles::Place>) override {}
 
