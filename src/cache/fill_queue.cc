@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/log.h"
+#include "cache/peers.h"
 
 namespace forebay::cache {
 
@@ -17,6 +18,7 @@ struct FillQueue::Job {
   FillRequest request;
   Rank rank{static_cast<int>(Need::kSomeday), 0};
   bool started = false;
+  bool waits = false;  // for fills of other nodes
   bool alone = false;  // ran out of memory beside others: the next try runs by itself
   std::set<ClientId> clients;
 };
@@ -37,7 +39,8 @@ ChunkFuture Ready(Result<storage::Chunk> result) {
 
 FillQueue::FillQueue(Options options) : options_(options) {
   for (size_t i = 0; i < std::max<size_t>(options.thread_count, 1); ++i) {
-    threads_.emplace_back([this] { Work(); });
+    threads_.emplace_back([this] { Work(/*waits=*/false); });
+    threads_.emplace_back([this] { Work(/*waits=*/true); });
   }
 }
 
@@ -97,6 +100,9 @@ std::shared_ptr<FillQueue::Job> FillQueue::QueuedJob(const View& view, uint32_t 
   job->request.view = view;
   job->request.unit = unit;
   job->rank.second = next_age_++;
+  const auto& peers = view.version->peers;
+  job->waits =
+      peers != nullptr && peers->WaitsForFills(view.manifest().units()[unit].content);
   Enqueue(job);
   return job;
 }
@@ -162,17 +168,27 @@ FillQueue::Counters FillQueue::counters() const {
   return counters_;
 }
 
-void FillQueue::Work() {
+std::shared_ptr<FillQueue::Job> FillQueue::Next(bool waits) const {
+  for (const auto& [rank, job] : queue_) {
+    if (job->waits != waits) continue;
+    return !job->alone || filling_ == 0 ? job : nullptr;
+  }
+  return nullptr;
+}
+
+void FillQueue::Work(bool waits) {
   std::unique_lock lock(mutex_);
   for (;;) {
-    AwaitJob(lock);
+    AwaitJob(waits, lock);
     if (stopping_) return;
-    std::shared_ptr<Job> job = queue_.begin()->second;
+    std::shared_ptr<Job> job = Next(waits);
     Dequeue(*job);
     ++counters_.running;
+    filling_ += waits ? 0 : 1;
     bool had_company = counters_.running > 1;
     Status status = RunJob(*job, lock);
     --counters_.running;
+    filling_ -= waits ? 0 : 1;
     if (status.code() == StatusCode::kFull && had_company && !job->alone && !stopping_) {
       job->alone = true;
       Enqueue(job);
@@ -185,12 +201,8 @@ void FillQueue::Work() {
 
 // Until there is something to do. Memory that nobody has needed for a while is given
 // back: by each thread, because allocators keep some for each.
-void FillQueue::AwaitJob(std::unique_lock<std::mutex>& lock) {
-  auto ready = [this] {
-    if (stopping_) return true;
-    if (queue_.empty()) return false;
-    return !queue_.begin()->second->alone || counters_.running == 0;
-  };
+void FillQueue::AwaitJob(bool waits, std::unique_lock<std::mutex>& lock) {
+  auto ready = [&] { return stopping_ || Next(waits) != nullptr; };
   do {
     if (wake_.wait_for(lock, kFillsIdle, ready)) return;
   } while (counters_.running > 0);

@@ -1,7 +1,9 @@
 // Fills waiting to run, in order of need, each chunk at most once at a time. Thread-safe.
 //
 // A job fills one unit for one view. Whoever needs a chunk that a job already covers
-// waits for that job (single flight). Jobs run on threads of the queue's own.
+// waits for that job (single flight). Jobs run on threads of the queue's own: as many for
+// those that wait for fills of other nodes as for the rest, or two nodes whose threads
+// all wait would wait for each other.
 #pragma once
 
 #include <condition_variable>
@@ -80,8 +82,10 @@ class FillQueue {
   static UnitKey KeyOf(const Job& job);
   void Cover(const std::shared_ptr<Job>& job, uint32_t group);
   void Raise(const std::shared_ptr<Job>& job, Need need, ClientId client);
-  void Work();
-  void AwaitJob(std::unique_lock<std::mutex>& lock);
+  void Work(bool waits);
+  // The first job of these that may run now; null: there is none.
+  std::shared_ptr<Job> Next(bool waits) const;
+  void AwaitJob(bool waits, std::unique_lock<std::mutex>& lock);
   Status RunJob(Job& job, std::unique_lock<std::mutex>& lock);
   void FinishJob(Job& job, const Status& status);
   void Resolve(const Hash128& key, Result<Brought> result);
@@ -95,6 +99,7 @@ class FillQueue {
   std::map<Rank, std::shared_ptr<Job>> queue_;
   std::map<UnitKey, std::shared_ptr<Job>> by_unit_;  // the same jobs
   Counters counters_;
+  uint64_t filling_ = 0;  // running jobs that do not wait for other nodes
   std::vector<std::thread> threads_;
 };
 

@@ -54,6 +54,9 @@ class Peers {
   virtual Result<std::optional<FileFilled>> BringFile(const FileRequest&) {
     return std::optional<FileFilled>();
   }
+  // Whether Bring may wait until another node has filled the unit: such jobs must not
+  // keep those waiting that others wait for.
+  virtual bool WaitsForFills(const Hash128&) const { return false; }
   // Rows that are needed soon, where their chunks are not. What no peer gave is
   // kInChunks.
   virtual Result<GatheredRows> Gather(const RowRequest& request) {

@@ -33,6 +33,11 @@ Result<std::vector<cache::FillChunk>> ClusterPeers::Bring(
   return ClusterChunks(this, &request, &context).Run();
 }
 
+bool ClusterPeers::WaitsForFills(const Hash128& unit) const {
+  auto fills = [](const Candidate& candidate) { return !candidate.stored_only; };
+  return std::ranges::any_of(Candidates(unit), fills);
+}
+
 Result<cache::GatheredRows> ClusterPeers::Gather(const cache::RowRequest& request) {
   return ClusterRows(this, &request).Run();
 }

@@ -30,6 +30,7 @@ class ClusterPeers : public cache::Peers {
                                               const cache::FillContext& context) override;
   Result<std::optional<cache::FileFilled>> BringFile(
       const cache::FileRequest& request) override;
+  bool WaitsForFills(const Hash128& unit) const override;
   Result<cache::GatheredRows> Gather(const cache::RowRequest& request) override;
   uint64_t RoomBytes() override;
   const Options& options() const { return options_; }
