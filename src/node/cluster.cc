@@ -3,7 +3,7 @@
 namespace forebay::node {
 namespace {
 
-constexpr size_t kCallers = 32;
+constexpr size_t kCallers = 32;  // of each kind
 
 }  // namespace
 
@@ -17,10 +17,11 @@ Result<std::unique_ptr<Cluster>> Cluster::Join(Options options) {
   return joined;
 }
 
-ThreadPool& Cluster::callers() {
-  std::call_once(callers_once_,
-                 [this] { callers_ = std::make_unique<ThreadPool>(kCallers); });
-  return *callers_;
+ThreadPool& Cluster::callers(CallKind kind) {
+  Callers& callers = callers_[static_cast<size_t>(kind)];
+  std::call_once(callers.once,
+                 [&] { callers.threads = std::make_unique<ThreadPool>(kCallers); });
+  return *callers.threads;
 }
 
 }  // namespace forebay::node

@@ -2,6 +2,7 @@
 // counted. Shared by all versions that come from that head. Thread-safe.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -37,8 +38,11 @@ class Cluster {
   PeerCalls& calls() { return calls_; }
   PeerCounters& counters() { return counters_; }
   PeerPatience& patience() { return patience_; }
-  // Runs calls that others wait for. They must not wait for each other.
-  ThreadPool& callers();
+  // Runs calls that others wait for. Each kind may wait for those after it, here and on
+  // other nodes, so each has threads of its own: nodes that ask each other would wait in
+  // circles otherwise.
+  enum class CallKind { kRows, kFills, kStored };
+  ThreadPool& callers(CallKind kind);
   // True when this node is the member.
   bool IsSelf(const cluster::Member& member) const { return member.id == self_; }
 
@@ -50,8 +54,11 @@ class Cluster {
   flight::PeerClient client_;
   PeerCounters counters_;
   PeerPatience patience_;
-  std::once_flag callers_once_;
-  std::unique_ptr<ThreadPool> callers_;
+  struct Callers {
+    std::once_flag once;
+    std::unique_ptr<ThreadPool> threads;
+  };
+  std::array<Callers, 3> callers_;           // by kind
   std::unique_ptr<cluster::HeadLink> link_;  // its thread uses the above: ends first
 };
 

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "base/log.h"
+#include "node/pending_call.h"
 #include "node/silence.h"
 
 namespace forebay::node {
@@ -85,6 +86,7 @@ struct ClusterChunks::Leg {
   std::vector<size_t> places{};  // of the chunks in the request
   Silence silence{};
   std::optional<PeerCalls::Scope> call{};
+  PendingCall pending{};
   bool started = false;
   bool ended = false;
   bool judged = false;
@@ -143,7 +145,7 @@ bool ClusterChunks::StartNext(Rights rights) {
   if (next == candidates_.end()) return false;
   for (Leg& leg : legs_) {
     if (leg.ended) continue;
-    cluster_.calls().Avoid(leg.member);
+    if (leg.started) cluster_.calls().Avoid(leg.member);
     ++cluster_.counters().hedges;
   }
   Start(*next, rights);
@@ -163,7 +165,9 @@ void ClusterChunks::Start(Candidate& candidate, Rights rights) {
   }
   leg.call.emplace(&cluster_.calls(), PeerCalls::Call{leg.member.id, unit_});
   ++running_;
-  cluster_.callers().Submit([this, &leg] { Ask(leg); });
+  using Kind = Cluster::CallKind;
+  leg.pending.Submit(cluster_.callers(leg.stored_only ? Kind::kStored : Kind::kFills),
+                     [this, &leg] { Ask(leg); });
 }
 
 void ClusterChunks::Ask(Leg& leg) {
@@ -196,10 +200,10 @@ void ClusterChunks::Ask(Leg& leg) {
   changed_.notify_all();
 }
 
+// A leg that has no thread yet is as silent as a peer.
 bool ClusterChunks::AllSilent(milliseconds time) const {
   return std::ranges::all_of(legs_, [&](const Leg& leg) {
-    return leg.ended ||
-           (leg.started && !leg.silence.expected() && leg.silence.now() > time);
+    return leg.ended || (!leg.silence.expected() && leg.silence.now() > time);
   });
 }
 
@@ -212,10 +216,9 @@ Result<std::vector<cache::FillChunk>> ClusterChunks::Finish(
   for (Leg& leg : legs_) {
     if (leg.ended) continue;
     leg.call->Stop();
-    if (!AllCame()) {
-      let_down_ = true;
-      cluster_.calls().Avoid(leg.member);
-    }
+    if (!AllCame()) let_down_ = true;
+    if (!AllCame() && leg.started) cluster_.calls().Avoid(leg.member);
+    if (leg.pending.CallOff()) --running_;
   }
   changed_.wait(lock, [this] { return running_ == 0; });
   if (!final_.ok()) return final_;

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "base/log.h"
+#include "node/pending_call.h"
 #include "node/row_sink.h"
 
 namespace forebay::node {
@@ -29,6 +30,7 @@ struct ClusterRows::Leg {
   Silence silence{};
   RowSink sink{&silence};
   std::optional<PeerCalls::Scope> call{};
+  PendingCall pending{};
   bool started = false;
   bool ended = false;
   Status status{};
@@ -138,7 +140,8 @@ bool ClusterRows::Stored(uint32_t range) const {
 void ClusterRows::Start(Leg& leg) {
   leg.call.emplace(&cluster_.calls(), PeerCalls::Call{leg.member.id, leg.unit});
   ++running_;
-  cluster_.callers().Submit([this, &leg] { Ask(leg); });
+  leg.pending.Submit(cluster_.callers(Cluster::CallKind::kRows),
+                     [this, &leg] { Ask(leg); });
 }
 
 void ClusterRows::Ask(Leg& leg) {
@@ -165,8 +168,11 @@ void ClusterRows::Ask(Leg& leg) {
   changed_.notify_all();
 }
 
+// One that waits for a thread here is not its peer's fault, and more questions would wait
+// as well: only after long its rows are looked for elsewhere.
 bool ClusterRows::Silent(const Leg& leg, milliseconds time) const {
-  return leg.started && !leg.ended && !leg.silence.expected() && leg.silence.now() > time;
+  milliseconds most = leg.started ? time : std::max(time, kGiveUpTime);
+  return !leg.ended && !leg.silence.expected() && leg.silence.now() > most;
 }
 
 milliseconds ClusterRows::HedgeDelay() const {
@@ -188,9 +194,9 @@ bool ClusterRows::Settled(Group& group) {
     if (first.failed()) ++cluster_.counters().failed_calls;
     spdlog::warn("{} gave no rows of {}: {}", first.member.id, peers_.options().dataset,
                  silent ? "it is silent" : first.status.message());
-    if (silent || first.status.code() == StatusCode::kUnavailable) {
-      cluster_.calls().Avoid(first.member);
-    }
+    bool at_fault =
+        silent ? first.started : first.status.code() == StatusCode::kUnavailable;
+    if (at_fault) cluster_.calls().Avoid(first.member);
     AskOthers(group);
   } else if (std::ranges::all_of(group.others, answered)) {
     group.settled = true;
@@ -211,7 +217,7 @@ void ClusterRows::GiveUp(Group& group) {
   for (Leg& leg : group.others) {
     bool silent = Silent(leg, kGiveUpTime);
     waits = waits || (!leg.ended && !silent);
-    if (silent) cluster_.calls().Avoid(leg.member);
+    if (silent && leg.started) cluster_.calls().Avoid(leg.member);
   }
   group.settled = !waits;
 }
@@ -219,7 +225,10 @@ void ClusterRows::GiveUp(Group& group) {
 void ClusterRows::StopAll(std::unique_lock<std::mutex>& lock) {
   for (Group& group : groups_) {
     for (auto* legs : {&group.first, &group.others}) {
-      for (Leg& leg : *legs) leg.call->Stop();
+      for (Leg& leg : *legs) {
+        leg.call->Stop();
+        if (leg.pending.CallOff()) --running_;
+      }
     }
   }
   changed_.wait(lock, [this] { return running_ == 0; });
