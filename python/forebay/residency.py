@@ -9,6 +9,7 @@ from . import _native
 from .errors import NoRoom
 
 _SAY_SECONDS = 5.0
+_ROSTER_SECONDS = 2.0  # after which a node has heard of changes in its cluster
 # A store evicts before its quota is reached. One that is so full, with so much still to
 # come, will not hold it all.
 _FULL_SHARE, _DONE_SHARE = 0.85, 0.9
@@ -46,10 +47,17 @@ class _Room:
 
     def gather_or_fail(self, needed: int, quota: int) -> None:
         """Rows come one by one from the other nodes, where those together have room."""
-        cluster = self._table.room(self._columns)[1] if self._has_cluster else 0
+        end = time.monotonic() + _ROSTER_SECONDS
+        cluster = self._cluster_bytes()
+        while self._has_cluster and cluster < needed and time.monotonic() < end:
+            time.sleep(0.1)  # the node may not have heard of all others yet
+            cluster = self._cluster_bytes()
         if cluster < needed:
             raise NoRoom(_sentence(self._table.uri, needed, max(cluster, quota), cluster > quota))
         self._table.set_gathers(self._columns)
+
+    def _cluster_bytes(self) -> int:
+        return self._table.room(self._columns)[1] if self._has_cluster else 0
 
 
 class _TooLarge(Exception):

@@ -10,6 +10,7 @@ import pytest
 from cluster import Cluster, wait_until
 from test_cluster import (ROWS, alone, data_bytes, ids_of, small_node, table,  # noqa: F401
                           warm_up)
+from test_cold import large_files  # noqa: F401
 
 import forebay
 
@@ -66,13 +67,15 @@ def test_texts_are_gathered_though_the_schema_does_not_tell_their_size(tmp_path_
 
 @pytest.mark.parametrize("replicas", [1, 2])
 @pytest.mark.parametrize("how", [{"shuffle": "global"}, {"shuffle": "window", "window": 2}])
-def test_a_node_that_stands_still_is_hedged(table, alone, how, replicas):
-    with Cluster(3, store="mem:64MiB") as cluster:
-        cluster.create("events", table, replicas=replicas)
+def test_a_node_that_stands_still_is_hedged(large_files, how, replicas):
+    """So many units that each node owns some, whatever their hashes."""
+    alone = forebay.open(str(large_files), store="mem:512MiB")
+    with Cluster(3, store="mem:256MiB") as cluster:
+        cluster.create("events", large_files, replicas=replicas)
         warm_up(cluster, "events")
         reader = small_node(cluster)
         ds, again = (forebay.open(cluster.uri("events"), node=str(reader.socket)) for _ in "12")
-        assert len(ids_of(ds, seed=0, **how)) == ROWS  # everybody knows everybody
+        assert len(ids_of(ds, seed=0, **how)) == len(alone)  # everybody knows everybody
         seen, stalls = [], []
         cluster.nodes[1].signal(signal.SIGSTOP)
         start = time.monotonic()
