@@ -7,11 +7,13 @@
 
 namespace forebay::python {
 
-// Threads that prefetch may wait for a dataset's lock, and who has that may want the GIL.
+// What ends here, threads and look-ahead, may wait for a dataset's lock, and who has that
+// may want the GIL.
 BatchFlow::~BatchFlow() {
-  if (prefetch_ == nullptr || PyGILState_Check() == 0) return;
+  if (PyGILState_Check() == 0) return;
   nanobind::gil_scoped_release released;
   prefetch_.reset();
+  batches_.reset();
 }
 
 Result<std::unique_ptr<BatchFlow>> BatchFlow::Make(const reader::BatchMaker& make,

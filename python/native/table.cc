@@ -81,7 +81,11 @@ std::pair<uint64_t, uint64_t> RoomFor(const Table& table, const Names& columns) 
 }
 
 void SetGathers(const Table& table, const Names& columns) {
-  table.remote()->SetGathers(table.remote()->ViewOf(table.Select(columns).columns));
+  Selection selection = table.Select(columns);
+  Blocking(table.remote().get(), [&]() -> Result<bool> {
+    table.remote()->SetGathers(table.remote()->ViewOf(selection.columns));
+    return true;
+  });
 }
 
 nb::object ArrowStream(const Table& table, const Names& columns) {

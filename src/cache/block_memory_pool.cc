@@ -57,7 +57,9 @@ arrow::Status BlockMemoryPool::Reallocate(int64_t old_size, int64_t new_size,
     Count(new_size - old_size);
     return arrow::Status::OK();
   }
-  if (was_large && BlockBytes(old_size) == BlockBytes(new_size)) {
+  bool same_block = was_large && IsLarge(new_size, alignment) &&
+                    BlockBytes(old_size) == BlockBytes(new_size);
+  if (same_block) {
     Count(new_size - old_size);
     return arrow::Status::OK();
   }

@@ -50,6 +50,22 @@ TEST(BlockMemoryPool, SmallBlocksAreNotItsOwn) {
   EXPECT_EQ(pool.kept_bytes(), 0);
 }
 
+TEST(BlockMemoryPool, BlocksThatShrinkGoBackWhereTheyAreFrom) {
+  BlockMemoryPool pool(8 * kMiBytes);
+  for (int64_t smaller :
+       {int64_t{240'000}, BlockMemoryPool::kLargeBytes - 1, int64_t{1}, int64_t{0}}) {
+    uint8_t* block = Taken(pool, BlockMemoryPool::kLargeBytes);
+    block[0] = 7;
+    ASSERT_TRUE(pool.Reallocate(BlockMemoryPool::kLargeBytes, smaller, 64, &block).ok());
+    if (smaller > 0) {
+      EXPECT_EQ(block[0], 7);
+    }
+    pool.Free(block, smaller, 64);
+  }
+  EXPECT_EQ(pool.bytes_allocated(), 0);
+  EXPECT_EQ(pool.kept_bytes(), BlockMemoryPool::kLargeBytes);
+}
+
 TEST(BlockMemoryPool, SaysWhatTheSystemDoesNotHave) {
   BlockMemoryPool pool(0);
   uint8_t* block = nullptr;

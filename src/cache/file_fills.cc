@@ -13,6 +13,7 @@ struct FileFills::Job {
   Hash128 key;
   Rank rank{static_cast<int>(Need::kSomeday), 0};
   bool started = false;
+  bool waits = false;  // for fills of other nodes
   std::set<ClientId> clients;
   std::promise<Result<Brought>> promise;
   ChunkFuture future = promise.get_future().share();
@@ -39,6 +40,11 @@ Result<FileFilled> FromPeersOrSource(const FilesVersion& version, model::ChunkRe
     if (brought) return *std::move(brought);
   }
   return FillFileChunk(version, ref, context);
+}
+
+bool WaitsForOthers(const FilesVersion& version, model::ChunkRef ref) {
+  return version.peers != nullptr &&
+         version.peers->WaitsForFills(model::FilePlacement(*version.manifest, ref));
 }
 
 ChunkFuture Ready(storage::Chunk chunk) {
@@ -116,6 +122,7 @@ ChunkFuture FileFills::Join(const Version& version, model::ChunkRef ref, Need ne
     job->version = version;
     job->ref = ref;
     job->key = key;
+    job->waits = WaitsForOthers(*version, ref);
     job->rank = {static_cast<int>(need), next_age_++};
     queue_[job->rank] = job;
     ++counters_.queued;
@@ -154,10 +161,14 @@ FillQueue::Counters FileFills::counters() const {
   return counters_;
 }
 
-// The first job that may run now: packs take turns, so that single files get through.
+// The first job that may run now: packs take turns, so that single files get through, and
+// jobs that wait for other nodes leave threads to those that other nodes wait for.
 std::shared_ptr<FileFills::Job> FileFills::Next() {
   for (auto& [rank, job] : queue_) {
-    if (!job->is_pack() || packs_running_ < options_.packs_max) return job;
+    if (job->is_pack() && packs_running_ >= options_.packs_max) continue;
+    if (job->waits && waiting_running_ >= std::max<size_t>(options_.thread_count / 2, 1))
+      continue;
+    return job;
   }
   return nullptr;
 }
@@ -186,8 +197,10 @@ void FileFills::Work() {
     --counters_.queued;
     ++counters_.running;
     packs_running_ += job->is_pack() ? 1 : 0;
+    waiting_running_ += job->waits ? 1 : 0;
     Run(*job, lock);
     packs_running_ -= job->is_pack() ? 1 : 0;
+    waiting_running_ -= job->waits ? 1 : 0;
     --counters_.running;
     wake_.notify_all();
   }
@@ -230,6 +243,7 @@ void FileFills::NoteSingle(const Job& job) {
   follow->version = job.version;
   follow->ref = *shared;
   follow->key = key;
+  follow->waits = WaitsForOthers(*job.version, *shared);
   follow->rank = {static_cast<int>(Need::kSoon), next_age_++};
   follow->clients.insert(kNobody);
   jobs_[key] = follow;

@@ -72,6 +72,7 @@ class FileFills {
   bool stopping_ = false;
   uint64_t next_age_ = 0;
   size_t packs_running_ = 0;
+  size_t waiting_running_ = 0;  // of jobs that wait for fills of other nodes
   std::unordered_map<Hash128, std::shared_ptr<Job>> jobs_;  // queued and running
   std::map<Rank, std::shared_ptr<Job>> queue_;
   std::unordered_map<Hash128, uint64_t> single_bytes_;  // by pack

@@ -146,8 +146,10 @@ Result<model::AnyManifest> Versions::Find(const std::string& version) {
     return Status::Invalid("a version is called by 32 hexadecimal digits");
   }
   std::lock_guard lock(mutex_);
-  asked_.insert(version);
-  if (auto found = open_.find(version); found != open_.end()) return found->second;
+  if (auto found = open_.find(version); found != open_.end()) {
+    asked_.insert(version);
+    return found->second;
+  }
   auto manifest = MapManifest(PathOf(version));
   if (manifest.status().code() == StatusCode::kNotFound) {
     return Status::NotFound("this head has no version " + version);
@@ -155,6 +157,7 @@ Result<model::AnyManifest> Versions::Find(const std::string& version) {
   if (!manifest.ok()) return manifest.status();
   if (open_.size() >= kOpenMax) open_.clear();
   open_.insert_or_assign(version, *manifest);
+  asked_.insert(version);
   return manifest;
 }
 
@@ -167,15 +170,20 @@ void Versions::Forget(const std::vector<std::string>& used) {
   }
   std::error_code error;
   auto now = std::filesystem::file_time_type::clock::now();
-  for (const auto& entry : std::filesystem::directory_iterator(options_.folder, error)) {
+  std::filesystem::directory_iterator entry(options_.folder, error);
+  for (; !error && entry != std::filesystem::directory_iterator();
+       entry.increment(error)) {
     std::error_code ignored;  // one that is gone needs no forgetting
-    if (needed.contains(entry.path().stem())) {
-      std::filesystem::last_write_time(entry.path(), now, ignored);
-    } else if (now - entry.last_write_time(ignored) > options_.kept_unused && !ignored) {
-      std::lock_guard lock(mutex_);
-      open_.erase(entry.path().stem());
-      std::filesystem::remove(entry.path(), ignored);
+    std::string version = entry->path().stem();
+    if (needed.contains(version)) {
+      std::filesystem::last_write_time(entry->path(), now, ignored);
+      continue;
     }
+    bool old = now - entry->last_write_time(ignored) > options_.kept_unused && !ignored;
+    std::lock_guard lock(mutex_);
+    if (!old || asked_.contains(version)) continue;
+    open_.erase(version);
+    std::filesystem::remove(entry->path(), ignored);
   }
 }
 

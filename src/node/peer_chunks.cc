@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "model/any_manifest.h"
 #include "node/cluster_peers.h"
 #include "node/open_view.h"
@@ -12,7 +14,7 @@ namespace {
 
 constexpr milliseconds kLook{25};          // how often a waiting call looks around
 constexpr milliseconds kHeadTime{20'000};  // to learn of a version
-constexpr size_t kVersionsMax = 256;
+constexpr size_t kVersionsMax = 32;
 
 flight::ServedChunk ToServed(const storage::Chunk& chunk) {
   return {
@@ -107,8 +109,11 @@ Result<PeerChunks::PeersVersion> PeerChunks::VersionOf(const flight::TableName& 
   }
   {
     std::lock_guard lock(mutex_);
-    auto found = versions_.find(*table.version);
-    if (found != versions_.end()) return found->second;
+    auto found = versions_.find({table.dataset, *table.version});
+    if (found != versions_.end()) {
+      found->second.used = ++uses_;
+      return found->second.version;
+    }
   }
   FB_ASSIGN_OR_RETURN(std::string manifest,
                       datasets_->home()->link().Get(
@@ -117,8 +122,13 @@ Result<PeerChunks::PeersVersion> PeerChunks::VersionOf(const flight::TableName& 
   FB_ASSIGN_OR_RETURN(PeersVersion version,
                       Adopt(datasets_->HomeUri(table.dataset), std::move(manifest)));
   std::lock_guard lock(mutex_);
-  if (versions_.size() >= kVersionsMax) versions_.clear();
-  return versions_.try_emplace(*table.version, std::move(version)).first->second;
+  if (versions_.size() >= kVersionsMax) {
+    versions_.erase(std::ranges::min_element(
+        versions_, {}, [](const auto& known) { return known.second.used; }));
+  }
+  Known known{std::move(version), ++uses_};
+  return versions_.try_emplace({table.dataset, *table.version}, std::move(known))
+      .first->second.version;
 }
 
 Result<PeerChunks::PeersVersion> PeerChunks::Adopt(const std::string& uri,

@@ -37,7 +37,13 @@ class PeerChunks : public flight::ChunkProvider {
   cache::Engine* engine_;
   HeadDatasets* datasets_;
   std::mutex mutex_;
-  std::map<Hash128, PeersVersion> versions_;
+  struct Known {
+    PeersVersion version;
+    uint64_t used = 0;  // when, counted
+  };
+  using Key = std::pair<std::string, Hash128>;  // dataset, version
+  std::map<Key, Known> versions_;
+  uint64_t uses_ = 0;
 };
 
 }  // namespace forebay::node

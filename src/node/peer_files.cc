@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/errno_status.h"
+#include "storage/chunk_name.h"
 #include "storage/file_io.h"
 
 namespace forebay::node {
@@ -42,8 +43,11 @@ Result<flight::ServedChunk> OutOfPack(const cache::FilesVersion& version, ChunkR
   auto fd = std::make_shared<UniqueFd>(::memfd_create("forebay small file", MFD_CLOEXEC));
   if (!fd->valid()) return ErrnoStatus(errno, "make a memory file");
   FB_RETURN_NOT_OK(storage::WriteAll(fd->get(), bytes.data(), bytes.size()));
-  return flight::ServedChunk{
-      .key = version.Key(ref), .size = size, .checksum = {}, .fd = std::move(fd)};
+  Hash128 key = version.Key(ref);
+  return flight::ServedChunk{.key = key,
+                             .size = size,
+                             .checksum = HashBytes(bytes, storage::ChecksumSeed(key)),
+                             .fd = std::move(fd)};
 }
 
 Result<flight::ServedChunk> ToServed(const cache::FilesVersion& version, ChunkRef wanted,
@@ -52,18 +56,6 @@ Result<flight::ServedChunk> ToServed(const cache::FilesVersion& version, ChunkRe
   return flight::ServedChunk{
       .key = chunk.key, .size = chunk.size, .checksum = chunk.checksum, .fd = chunk.fd};
 }
-
-class StoredFiles : public flight::ServedChunks {
- public:
-  explicit StoredFiles(std::vector<flight::ServedChunk> chunks)
-      : chunks_(std::move(chunks)) {}
-  Result<flight::ServedChunk> At(size_t i, const std::function<bool()>&) override {
-    return chunks_[i];
-  }
-
- private:
-  std::vector<flight::ServedChunk> chunks_;
-};
 
 class FilledFiles : public flight::ServedChunks {
  public:
@@ -95,16 +87,36 @@ class FilledFiles : public flight::ServedChunks {
   std::vector<cache::FileFills::Asked> asked_;
 };
 
-Result<flight::ServedChunk> FromStore(storage::Store& store,
-                                      const cache::FilesVersion& version, ChunkRef ref) {
-  auto stored = store.Get(version.Key(ref));
-  if (stored.ok()) return ToServed(version, ref, ref, *stored);
-  if (ref.group == model::kPackGroup) return stored.status();
-  auto pack = version.manifest->PackOf(ref.range);
-  if (!pack) return stored.status();
-  FB_ASSIGN_OR_RETURN(storage::Chunk chunk, store.Get(version.Key(*pack)));
-  return ToServed(version, ref, *pack, chunk);
-}
+// Copies of small files are made one at a time.
+class StoredFiles : public flight::ServedChunks {
+ public:
+  StoredFiles(FilesEngine::Version version, std::vector<ChunkRef> refs)
+      : version_(std::move(version)), refs_(std::move(refs)) {}
+
+  // All of them, as they are in the store.
+  Status Find(storage::Store& store) {
+    for (const ChunkRef& ref : refs_) {
+      ChunkRef is = ref;
+      auto stored = store.Get(version_->Key(ref));
+      if (!stored.ok() && ref.group != model::kPackGroup) {
+        is = version_->manifest->PackOf(ref.range).value_or(ref);
+        stored = store.Get(version_->Key(is));
+      }
+      if (!stored.ok()) return stored.status();
+      found_.push_back({is, *std::move(stored)});
+    }
+    return Status::OK();
+  }
+
+  Result<flight::ServedChunk> At(size_t i, const std::function<bool()>&) override {
+    return ToServed(*version_, refs_[i], found_[i].first, found_[i].second);
+  }
+
+ private:
+  FilesEngine::Version version_;
+  std::vector<ChunkRef> refs_;
+  std::vector<std::pair<ChunkRef, storage::Chunk>> found_;
+};
 
 }  // namespace
 
@@ -117,12 +129,9 @@ Result<std::unique_ptr<flight::ServedChunks>> ServeStoredFiles(
     cache::Engine* engine, const FilesEngine::Version& version,
     const flight::ChunkRequest& request) {
   FB_RETURN_NOT_OK(CheckRefs(*version->manifest, request.refs));
-  std::vector<flight::ServedChunk> chunks;
-  for (const ChunkRef& ref : request.refs) {
-    FB_ASSIGN_OR_RETURN(auto chunk, FromStore(engine->store(), *version, ref));
-    chunks.push_back(std::move(chunk));
-  }
-  return std::make_unique<StoredFiles>(std::move(chunks));
+  auto files = std::make_unique<StoredFiles>(version, request.refs);
+  FB_RETURN_NOT_OK(files->Find(engine->store()));
+  return files;
 }
 
 Result<std::unique_ptr<flight::ServedChunks>> ServeFiles(

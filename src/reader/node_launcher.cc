@@ -208,7 +208,12 @@ Result<std::string> FindNodeBinary(const NodeOptions& options) {
 
 Result<wire::Channel> ConnectToNode(const NodeOptions& options, Deadline deadline) {
   std::string given = options.socket.empty() ? Env("FOREBAY_NODE") : options.socket;
-  if (!given.empty()) return wire::Channel::Connect(given);
+  if (!given.empty()) {
+    auto channel = wire::Channel::Connect(given);
+    if (channel.status().code() != StatusCode::kNotFound) return channel;
+    // A node that is started anew has no socket for a moment.
+    return Status::Unavailable(channel.status().message());
+  }
   if (options.store.empty() && Env("FOREBAY_STORE").empty()) {
     auto host = wire::Channel::Connect(kHostSocket);
     if (host.ok()) return host;

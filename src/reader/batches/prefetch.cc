@@ -25,12 +25,16 @@ class Prefetch::Lane {
       : made_by_(std::move(batches)), ahead_(ahead), thread_([this] { Run(); }) {}
 
   ~Lane() {
+    Stop();
+    thread_.join();
+  }
+
+  void Stop() {
     {
       std::lock_guard lock(mutex_);
       stopping_ = true;
     }
     wake_.notify_all();
-    thread_.join();
   }
 
   bool ready() {
@@ -85,8 +89,12 @@ Prefetch::Prefetch(plan::Shards shards, uint64_t start)
     : shards_(std::move(shards)), start_(start), next_(start), pid_(::getpid()) {}
 
 Prefetch::~Prefetch() {
+  if (::getpid() == pid_) {
+    // One may wait for what another holds.
+    for (auto& lane : lanes_) lane->Stop();
+    return;
+  }
   // The threads are the parent's; joining their copies would never end.
-  if (::getpid() == pid_) return;
   for (auto& lane : lanes_) static_cast<void>(lane.release());
 }
 

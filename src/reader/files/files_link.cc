@@ -90,8 +90,9 @@ Status FilesLink::WithNode(Deadline deadline, const std::function<Status()>& att
     Status status = EnsureOpen(deadline);
     if (status.ok()) status = attempt();
     if (status.ok()) return status;
+    // Who has a version goes on with it at the next node.
     bool gone = status.code() == StatusCode::kUnavailable && !link_.connected() &&
-                link_.generation() > 0;
+                (link_.generation() > 0 || pinned_ != nullptr);
     // An interrupted wait loses the connection; a chunk that was evicted does not.
     bool evicted = status.code() == StatusCode::kCancelled && link_.connected();
     bool again = gone || (evicted && ++cancelled <= kCancelledMax);
