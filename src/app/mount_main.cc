@@ -63,8 +63,8 @@ void RaiseFileLimit() {
 }
 
 int ServeMount(const Arguments& arguments) {
-  // Ctrl-C is for the supervisor.
-  std::signal(SIGINT, SIG_IGN);
+  // What a terminal sends to both is for the supervisor.
+  for (int signal : {SIGINT, SIGHUP, SIGQUIT}) std::signal(signal, SIG_IGN);
   auto options = ServeOptionsOf(arguments);
   if (!options.ok()) return Fail(options.status());
   ::fcntl(arguments.serve_on, F_SETFD, FD_CLOEXEC);

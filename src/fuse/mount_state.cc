@@ -104,7 +104,8 @@ Result<std::unique_ptr<MountState>> MountState::Claim(const std::string& directo
 MountState::~MountState() {
   if (!owned_) return;
   std::string path = folder();
-  for (const char* name : {"serving", "control", "directory", "mounted", "log", "lock"}) {
+  for (const char* name : {"serving", "control", "directory", "mounted", "log", "lock",
+                           "serving.new", "directory.new", "mounted.new"}) {
     ::unlinkat(folder_.get(), name, 0);
   }
   ::rmdir(path.c_str());
@@ -118,10 +119,17 @@ std::string MountState::folder() const {
 }
 
 Status MountState::Write(const std::string& name, const std::string& text) const {
-  std::string path = folder() + "/" + name;
-  std::ofstream(path + ".new") << text << "\n";
-  if (::rename((path + ".new").c_str(), path.c_str()) == 0) return Status::OK();
-  return ErrnoStatus(errno, "write " + path);
+  std::string fresh = name + ".new";
+  std::string line = text + "\n";
+  int at = folder_.get();
+  UniqueFd file(
+      ::openat(at, fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+  bool written = file.valid() && ::write(file.get(), line.data(), line.size()) ==
+                                     static_cast<ssize_t>(line.size());
+  if (written && ::renameat(at, fresh.c_str(), at, name.c_str()) == 0) {
+    return Status::OK();
+  }
+  return ErrnoStatus(errno, "write " + folder() + "/" + name);
 }
 
 Status MountState::WriteServing(pid_t pid) const {

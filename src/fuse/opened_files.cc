@@ -74,8 +74,12 @@ Result<int32_t> OpenedFiles::BackingOf(uint64_t node, uint64_t handle,
   ask.flags = 1;
   std::vector<int> fds;
   if (IsExactly(*chunk, file.size)) fds.push_back(chunk->fd.get());
-  FB_ASSIGN_OR_RETURN(Message decided, options_.supervisor->Call(ask, fds));
-  return decided.value;
+  auto decided = options_.supervisor->Call(ask, fds);
+  if (decided.status().code() == StatusCode::kFull) {
+    decided = options_.supervisor->Call(ask);
+  }
+  FB_RETURN_NOT_OK(decided.status());
+  return decided->value;
 }
 
 bool OpenedFiles::IsOpen(uint64_t node) {

@@ -16,6 +16,7 @@
 
 #include "base/errno_status.h"
 #include "base/log.h"
+#include "fuse/mount_table.h"
 
 extern char** environ;
 
@@ -33,7 +34,7 @@ constexpr int kFailedStartsMax = 3;
 sigset_t OurSignals() {
   sigset_t set;
   sigemptyset(&set);
-  for (int signal : {SIGCHLD, SIGTERM, SIGINT}) sigaddset(&set, signal);
+  for (int signal : {SIGCHLD, SIGTERM, SIGINT, SIGHUP, SIGQUIT}) sigaddset(&set, signal);
   return set;
 }
 
@@ -58,14 +59,18 @@ Result<pid_t> Spawn(const std::vector<std::string>& command, int socket) {
   return pid;
 }
 
+// A mount goes on without it.
+void Warn(const Status& status) {
+  if (!status.ok()) spdlog::warn("{}", status.message());
+}
+
 }  // namespace
 
 Status Supervisor::Run() {
   Status status = Supervise();
-  // Nobody would answer.
-  if (!status.ok() && fuse_.valid()) {
-    (void)Unmount(options_.mount.directory, /*lazy=*/true);
-  }
+  // Nobody would answer. Once it was taken away the place is no longer ours.
+  if (!status.ok() && fuse_.valid() && !leaving_) (void)TakeAway();
+  if (!status.ok() && serving_ != 0) ::kill(serving_, SIGKILL);
   return status;
 }
 
@@ -76,23 +81,51 @@ Status Supervisor::Supervise() {
   signals_ = UniqueFd(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
   if (!signals_.valid()) return ErrnoStatus(errno, "listen for signals");
   FB_RETURN_NOT_OK(Start());
-  while (!over_) {
-    pollfd waiting[] = {{signals_.get(), POLLIN, 0}, {link_->fd(), POLLIN, 0}};
-    if (::poll(waiting, 2, -1) < 0 && errno != EINTR) return ErrnoStatus(errno, "wait");
-    FB_RETURN_NOT_OK(ReadLetters());
-    // A link that is closed is readable for ever; the death behind it is a signal.
-    if ((waiting[1].revents & POLLHUP) != 0) (void)::poll(waiting, 1, -1);
-    FB_RETURN_NOT_OK(OnSignal());
-  }
+  while (!over_) FB_RETURN_NOT_OK(serving_ != 0 ? WaitForServing() : WaitToStart());
+  return Status::OK();
+}
+
+Status Supervisor::WaitForServing() {
+  pollfd waiting[] = {{signals_.get(), POLLIN, 0}, {link_->fd(), POLLIN, 0}};
+  if (::poll(waiting, 2, -1) < 0 && errno != EINTR) return ErrnoStatus(errno, "wait");
+  FB_RETURN_NOT_OK(ReadLetters());
+  // A link that is closed is readable for ever; the death behind it is a signal.
+  if ((waiting[1].revents & POLLHUP) != 0) (void)::poll(waiting, 1, -1);
+  return OnSignal();
+}
+
+// Nobody serves: only we notice that the mount was taken away.
+Status Supervisor::WaitToStart() {
+  pollfd waiting[] = {{signals_.get(), POLLIN, 0}, {fuse_.get(), 0, 0}};
+  auto pause = static_cast<int>(next_start_.Remaining().count());
+  if (::poll(waiting, 2, pause) < 0 && errno != EINTR) return ErrnoStatus(errno, "wait");
+  FB_RETURN_NOT_OK(OnSignal());
+  over_ = IsOver(fuse_.get());
+  if (!over_ && next_start_.passed()) Restart();
   return Status::OK();
 }
 
 Status Supervisor::ReadLetters() {
   for (;;) {
     auto letter = link_->TryReceive();
-    if (!letter.ok() || !*letter) return Status::OK();
+    if (!letter.ok()) {
+      OnLostLetter(letter.status());
+      return Status::OK();
+    }
+    if (!*letter) return Status::OK();
     FB_RETURN_NOT_OK(OnLetter(**std::move(letter)));
   }
+}
+
+// Whoever sent it may wait for an answer.
+void Supervisor::OnLostLetter(const Status& why) {
+  if (why.code() == StatusCode::kUnavailable) return;  // it died: that is a signal
+  spdlog::error("a message of the serving process is lost: {}", why.message());
+  // Only letters that are answered carry descriptors.
+  Status told = why.code() == StatusCode::kFull
+                    ? link_->Send({.say = Say::kDone, .flags = kFlagFull})
+                    : why;
+  if (!told.ok() && serving_ != 0) ::kill(serving_, SIGKILL);
 }
 
 Status Supervisor::Start() {
@@ -104,16 +137,20 @@ Status Supervisor::Start() {
   link_ = std::make_unique<SupervisorLink>(UniqueFd(ends[0]));
   UniqueFd theirs(ends[1]);
   was_ready_ = false;
+  serving_ = 0;
   std::vector<std::string> command = options_.command();
   // A program that was replaced by one that does not work here: ours still does.
   if (failed_starts_ >= kFailedStartsMax) command[0] = "/proc/self/exe";
   FB_ASSIGN_OR_RETURN(serving_, Spawn(command, theirs.get()));
-  if (options_.state != nullptr) {
-    FB_RETURN_NOT_OK(options_.state->WriteServing(serving_));
-  }
+  theirs.Reset();  // else what is sent to a dead process would wait for it
+  if (options_.state != nullptr) Warn(options_.state->WriteServing(serving_));
   Status handed = HandOver();
-  // It may be dead already; its end will be told.
-  return handed.code() == StatusCode::kUnavailable ? Status::OK() : handed;
+  // It may be dead already. If it is not it shall be: its end will be told.
+  if (!handed.ok() && handed.code() != StatusCode::kUnavailable) {
+    Warn(handed);
+    ::kill(serving_, SIGKILL);
+  }
+  return Status::OK();
 }
 
 Status Supervisor::HandOver() {
@@ -139,6 +176,8 @@ Status Supervisor::SendServe() {
 Status Supervisor::MountNow(int32_t profile) {
   profile_ = profile;
   FB_ASSIGN_OR_RETURN(fuse_, Mount(options_.mount));
+  FB_ASSIGN_OR_RETURN(auto ours, MountAt(options_.mount.directory));
+  if (ours) device_ = ours->device;
   auto agreed = Greet(fuse_.get(), ::geteuid() == 0);
   Status status = agreed.status();
   if (agreed.ok()) {
@@ -146,10 +185,7 @@ Status Supervisor::MountNow(int32_t profile) {
     backing_.emplace(BackingTable::On(fuse_.get()));
     status = OpenChannels();
   }
-  if (!status.ok()) {
-    (void)Unmount(options_.mount.directory, /*lazy=*/true);
-    return status;
-  }
+  FB_RETURN_NOT_OK(status);
   RaiseReadAhead(options_.mount.directory);
   (void)SendServe();  // a process that died meanwhile is noticed by its end
   return Status::OK();
@@ -186,14 +222,31 @@ Status Supervisor::OnSignal() {
       return Status::Cancelled("ended by a signal");
     }
     leaving_ = true;  // the serving process ends with the last open file
-    FB_RETURN_NOT_OK(Unmount(options_.mount.directory, /*lazy=*/true));
+    Warn(TakeAway());
   }
   return Status::OK();
 }
 
+// Something else may have been mounted over ours, or ours be gone from there already: the
+// number of a device is nobody else's while the file system lives.
+Status Supervisor::TakeAway() {
+  const std::string& place = options_.mount.directory;
+  FB_ASSIGN_OR_RETURN(auto top, MountAt(place));
+  if (!top || IsOver(fuse_.get())) return Status::OK();
+  if (top->device != device_) {
+    return Status::Invalid("another file system is mounted at " + place +
+                           ": it is left alone");
+  }
+  Status taken = Unmount(place, /*lazy=*/true);
+  return taken.code() == StatusCode::kNotFound ? Status::OK() : taken;
+}
+
 Status Supervisor::OnDeath() {
   int how = 0;
-  if (::waitpid(serving_, &how, WNOHANG) != serving_) return Status::OK();
+  if (serving_ == 0 || ::waitpid(serving_, &how, WNOHANG) != serving_) {
+    return Status::OK();
+  }
+  serving_ = 0;
   FB_RETURN_NOT_OK(ReadLetters());  // what it said last
   if (!fuse_.valid()) {
     return Status::Unavailable("the serving process died before anything was mounted");
@@ -209,26 +262,22 @@ Status Supervisor::OnDeath() {
     spdlog::warn("the serving process ended with code {}; the next one starts",
                  WEXITSTATUS(how));
   }
-  return Restart();
+  StartLater(was_ready_ ? 0 : failed_starts_ + 1);
+  return Status::OK();
 }
 
-Status Supervisor::Restart() {
-  failed_starts_ = was_ready_ ? 0 : std::min(failed_starts_ + 1, 10);
-  if (failed_starts_ > 0) {
-    std::this_thread::sleep_for(std::min(kPauseMin * (1 << failed_starts_), kPauseMax));
-  }
-  if (agreement_.resend()) {
-    FB_RETURN_NOT_OK(Resend(fuse_.get()));
-  } else {
-    FB_RETURN_NOT_OK(OpenChannels());
-  }
-  Status started = Start();
-  while (!started.ok()) {
-    spdlog::error("{}; trying again", started.message());
-    std::this_thread::sleep_for(kPauseMax);
-    started = Start();
-  }
-  return started;
+void Supervisor::StartLater(int failed_starts) {
+  failed_starts_ = std::min(failed_starts, 10);
+  milliseconds pause = std::min(kPauseMin * (1 << failed_starts_), kPauseMax);
+  next_start_ = Deadline::After(failed_starts_ > 0 ? pause : milliseconds(0));
+}
+
+void Supervisor::Restart() {
+  Status status = agreement_.resend() ? Resend(fuse_.get()) : OpenChannels();
+  if (status.ok()) status = Start();
+  if (status.ok()) return;
+  spdlog::error("{}; trying again", status.message());
+  StartLater(failed_starts_ + 1);
 }
 
 Status Supervisor::OnLetter(Letter letter) {
@@ -250,7 +299,7 @@ Status Supervisor::OnLetter(Letter letter) {
 Status Supervisor::TellReady() {
   if (told_ready_) return Status::OK();
   told_ready_ = true;
-  if (options_.state != nullptr) FB_RETURN_NOT_OK(options_.state->MarkMounted());
+  if (options_.state != nullptr) Warn(options_.state->MarkMounted());
   if (options_.on_ready) options_.on_ready();
   return Status::OK();
 }

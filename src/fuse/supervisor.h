@@ -42,16 +42,22 @@ class Supervisor {
   };
 
   Status Supervise();
+  Status WaitForServing();
+  Status WaitToStart();
   Status Start();
   Status ReadLetters();
+  void OnLostLetter(const Status& why);
   // What a serving process needs to go on where another one stopped.
   Status HandOver();
   Status SendServe();
   Status MountNow(int32_t profile);
   Status OpenChannels();
   Status OnSignal();
+  // Unmounts what is ours, if that is what lies at the directory.
+  Status TakeAway();
   Status OnDeath();
-  Status Restart();
+  void StartLater(int failed_starts);
+  void Restart();
   Status OnLetter(Letter letter);
   Status TellReady();
   Status OnVersion(Letter letter);
@@ -60,6 +66,7 @@ class Supervisor {
   Options options_;
   UniqueFd signals_;
   UniqueFd fuse_;
+  std::string device_;  // of the mount, as in the table of mounts
   std::vector<UniqueFd> channels_;
   Agreement agreement_;
   std::optional<BackingTable> backing_;
@@ -70,7 +77,8 @@ class Supervisor {
   bool leaving_ = false;
   bool over_ = false;
 
-  pid_t serving_ = 0;
+  pid_t serving_ = 0;  // 0: none; the next one starts when it is time
+  Deadline next_start_ = Deadline::Never();
   std::unique_ptr<SupervisorLink> link_;
   bool was_ready_ = false;  // the serving process that runs now
   bool told_ready_ = false;

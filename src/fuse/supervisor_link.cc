@@ -24,7 +24,7 @@ Result<Letter> Open(wire::Packet packet) {
 Status SupervisorLink::Send(const Message& message, const std::vector<int>& fds,
                             const std::string& text) {
   std::string bytes(reinterpret_cast<const char*>(&message), sizeof(message));
-  return channel_.Send(bytes + text, fds, Deadline::Never());
+  return channel_.Send(bytes + text, fds, Deadline::After(timeout_));
 }
 
 Result<Letter> SupervisorLink::Receive() {
@@ -43,8 +43,17 @@ Result<Message> SupervisorLink::Call(const Message& message,
                                      const std::vector<int>& fds) {
   std::lock_guard lock(call_mutex_);
   FB_RETURN_NOT_OK(Send(message, fds));
-  FB_ASSIGN_OR_RETURN(Letter letter, Receive());
-  return letter.message;
+  auto answer = channel_.Receive(Deadline::After(timeout_));
+  Result<Letter> letter =
+      answer.ok() ? Open(*std::move(answer)) : Result<Letter>(answer.status());
+  if (!letter.ok()) {
+    channel_.Shutdown();
+    return letter.status();
+  }
+  if ((letter->message.flags & kFlagFull) != 0) {
+    return Status::Full("the supervisor of the mount has too many files open");
+  }
+  return letter->message;
 }
 
 }  // namespace forebay::fuse

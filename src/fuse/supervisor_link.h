@@ -32,6 +32,9 @@ enum class Say : uint32_t {
 constexpr uint32_t kFlagPassthrough = 1;
 constexpr uint32_t kFlagUnsettled = 2;  // a refresh was cut off: tell the kernel again
 
+constexpr uint32_t kFlagFull =
+    4;  // of an answer: what was sent with the question is lost
+
 // A newer program may be started by an older supervisor: it must know these words.
 constexpr uint32_t kLinkVersion = 1;
 
@@ -58,7 +61,11 @@ struct Letter {
 
 class SupervisorLink {
  public:
-  explicit SupervisorLink(UniqueFd socket) : channel_(std::move(socket)) {}
+  // One who takes no messages for so long does not work.
+  static constexpr milliseconds kTimeout = std::chrono::seconds(30);
+
+  explicit SupervisorLink(UniqueFd socket, milliseconds timeout = kTimeout)
+      : timeout_(timeout), channel_(std::move(socket)) {}
 
   Status Send(const Message& message, const std::vector<int>& fds = {},
               const std::string& text = "");
@@ -66,11 +73,14 @@ class SupervisorLink {
   Result<Letter> Receive();
   // What has come already.
   Result<std::optional<Letter>> TryReceive();
-  // Sends and waits for the answer. Thread-safe; one at a time.
+  // Sends and waits for the answer; kFull when descriptors did not arrive. A link that
+  // brings no answer is closed: a late one would be taken for the next one's.
+  // Thread-safe; one at a time.
   Result<Message> Call(const Message& message, const std::vector<int>& fds = {});
   int fd() const { return channel_.fd(); }
 
  private:
+  const milliseconds timeout_;
   std::mutex call_mutex_;
   wire::Channel channel_;
 };

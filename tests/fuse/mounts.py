@@ -89,7 +89,8 @@ class Mounts:
         """Kill -9 of whoever serves the mount now; its process id."""
         pid = self.serving_pid(place)
         if pid is not None:
-            os.kill(pid, signal.SIGKILL)
+            with contextlib.suppress(ProcessLookupError):  # dead already, the next one is to come
+                os.kill(pid, signal.SIGKILL)
         return pid
 
     def node_pids(self):

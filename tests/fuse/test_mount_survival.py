@@ -1,12 +1,17 @@
 """Whoever serves a mount may die at any moment: nobody who reads notices more than a pause."""
 
+import contextlib
 import mmap
 import os
 import random
+import shutil
+import signal
+import subprocess
 import time
+from pathlib import Path
 
 import pytest
-from mounts import wait_until, write_files
+from mounts import BIN, is_alive, wait_until, write_files
 
 STALL_S = 2.0
 
@@ -18,6 +23,11 @@ def source(tmp_path):
     contents |= {f"whole/{i}": rng.randbytes(700_000) for i in range(20)}
     contents["huge"] = rng.randbytes(1 << 20) * 70
     return write_files(tmp_path / "source", contents)
+
+
+def supervisor_of(mounts, mount):
+    stat = Path(f"/proc/{mounts.serving_pid(mount)}/stat").read_text()
+    return int(stat.rsplit(")", 1)[1].split()[1])
 
 
 @pytest.mark.parametrize("profile", ["small", "large"])
@@ -71,9 +81,7 @@ def test_the_node_may_die_under_readers(mounts, readers, source):
 def test_what_a_crash_of_everything_left_is_cleaned_by_the_next_mount(mounts, source):
     mount = mounts.mount(source)
     serving = mounts.serving_pid(mount)
-    with open(f"/proc/{serving}/stat") as file:
-        supervisor = int(file.read().rsplit(")", 1)[1].split()[1])
-    os.kill(supervisor, 9)
+    os.kill(supervisor_of(mounts, mount), 9)
     os.kill(serving, 9)
 
     def is_dead():
@@ -85,3 +93,54 @@ def test_what_a_crash_of_everything_left_is_cleaned_by_the_next_mount(mounts, so
     wait_until(is_dead, "the mount goes on without anybody")
     assert mounts.mount(source) == mount
     assert (mount / "small/3/0003").read_bytes() == (source / "small/3/0003").read_bytes()
+
+
+def test_a_mount_goes_on_when_its_program_is_gone(mounts, source, tmp_path):
+    program = shutil.copy(BIN / "forebay-mount", tmp_path / "forebay-mount")
+    mounts.env |= {"FOREBAY_MOUNT_BINARY": program, "FOREBAY_NODE_BINARY": str(BIN / "forebay-node")}
+    mount = mounts.mount(source)
+    os.unlink(program)
+    mounts.kill_server(mount)
+    assert (mount / "small/3/0003").read_bytes() == (source / "small/3/0003").read_bytes()
+    mounts.umount(mount)
+
+
+def test_a_mount_goes_on_when_its_folder_of_state_is_gone(mounts, source):
+    mount = mounts.mount(source)
+    supervisor = supervisor_of(mounts, mount)
+    serving = mounts.serving_pid(mount)
+    shutil.rmtree(mounts.runtime / "forebay/mounts")
+    os.kill(serving, 9)
+    assert (mount / "small/3/0003").read_bytes() == (source / "small/3/0003").read_bytes()
+    mounts.umount(mount)
+    wait_until(lambda: not is_alive(supervisor), "the supervisor outlives its mount")
+
+
+def test_only_what_is_ours_is_unmounted(mounts, source, tmp_path):
+    (tmp_path / "mnt").mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "below", tmp_path / "mnt"], check=True)
+    try:
+        mount = mounts.mount(source)
+        supervisor = supervisor_of(mounts, mount)
+        opened = os.open(mount / "small/3/0003", os.O_RDONLY)
+        os.kill(supervisor, signal.SIGTERM)
+        wait_until(lambda: not (mount / "small").exists(), "it stays where it was")
+        assert os.path.ismount(mount) and is_alive(supervisor)  # a file is open
+        os.kill(supervisor, signal.SIGTERM)
+        wait_until(lambda: not is_alive(supervisor), "the supervisor does not end")
+        with contextlib.suppress(OSError):
+            os.close(opened)
+        assert os.path.ismount(mount)
+        mounts.places.remove(mount)
+    finally:
+        subprocess.run(["umount", "-l", tmp_path / "mnt"], check=True)
+    assert not os.path.ismount(tmp_path / "mnt")
+
+
+def test_a_hangup_unmounts(mounts, source):
+    mount = mounts.mount(source)
+    supervisor = supervisor_of(mounts, mount)
+    os.kill(supervisor, signal.SIGHUP)
+    wait_until(lambda: not is_alive(supervisor), "the supervisor does not end")
+    assert not os.path.ismount(mount)
+    mounts.places.remove(mount)
