@@ -5,54 +5,99 @@ namespace {
 
 constexpr milliseconds kLook{100};
 
+uint64_t BytesOf(const cache::GatheredRows& rows) {
+  uint64_t bytes = 0;
+  for (const auto& part : rows.parts) bytes += part.size;
+  return bytes;
+}
+
 }  // namespace
 
 RowRequests::~RowRequests() {
-  for (auto& [ticket, gathering] : under_way_) gathering.stop.request_stop();
-  for (auto& [ticket, gathering] : under_way_) gathering.thread.join();
+  for (auto& [ticket, gathering] : tickets_) gathering.stop.request_stop();
+  for (auto& [ticket, gathering] : tickets_) {
+    if (gathering.thread.joinable()) gathering.thread.join();
+  }
 }
 
 Status RowRequests::Start(uint64_t ticket, cache::RowRequest request) {
-  if (under_way_.size() >= kUnderWayMax) {
+  if (tickets_.size() >= limits_.tickets) {
     return Status::Full("too many gathers are under way");
   }
-  auto [at, fresh] = under_way_.try_emplace(ticket);
+  auto [at, fresh] = tickets_.try_emplace(ticket, Gathering{std::move(request)});
   if (!fresh) return Status::Invalid("this gather is under way already");
-  request.stop = at->second.stop.get_token();
-  std::promise<Result<cache::GatheredRows>> promise;
-  at->second.rows = promise.get_future();
-  at->second.thread =
-      std::thread([request = std::move(request), promise = std::move(promise)]() mutable {
-        promise.set_value(request.view.version->peers->Gather(request));
-      });
+  at->second.request.stop = at->second.stop.get_token();
+  if (under_way_ < limits_.under_way) Launch(at->second);
   return Status::OK();
+}
+
+void RowRequests::Launch(Gathering& gathering) {
+  ++under_way_;
+  std::promise<Result<cache::GatheredRows>> promise;
+  gathering.rows = promise.get_future();
+  gathering.thread = std::thread(
+      [this, request = &gathering.request, promise = std::move(promise)]() mutable {
+        promise.set_value(Gather(*request));
+      });
+}
+
+// The oldest first.
+void RowRequests::LaunchNext() {
+  for (auto at = tickets_.begin(); at != tickets_.end() && under_way_ < limits_.under_way;
+       ++at) {
+    if (!at->second.thread.joinable()) Launch(at->second);
+  }
+}
+
+Result<cache::GatheredRows> RowRequests::Gather(const cache::RowRequest& request) {
+  FB_ASSIGN_OR_RETURN(cache::GatheredRows rows,
+                      request.view.version->peers->Gather(request));
+  uint64_t bytes = BytesOf(rows);
+  if (bytes_.fetch_add(bytes) + bytes <= limits_.bytes) return rows;
+  bytes_ -= bytes;
+  size_t count = request.rows.size();
+  return cache::GatheredRows{
+      .part_of = std::vector<uint32_t>(count, cache::GatheredRows::kInChunks),
+      .parts = {}};
+}
+
+Result<cache::GatheredRows> RowRequests::End(Tickets::iterator at) {
+  Result<cache::GatheredRows> rows = Status::Cancelled("nobody waits for rows");
+  if (at->second.thread.joinable()) {
+    at->second.thread.join();
+    --under_way_;
+    rows = at->second.rows.get();
+    if (rows.ok()) bytes_ -= BytesOf(*rows);
+  }
+  tickets_.erase(at);
+  return rows;
 }
 
 void RowRequests::Drop(const std::vector<uint64_t>& tickets) {
   for (uint64_t ticket : tickets) {
-    auto found = under_way_.find(ticket);
-    if (found != under_way_.end()) found->second.stop.request_stop();
+    auto found = tickets_.find(ticket);
+    if (found != tickets_.end()) found->second.stop.request_stop();
   }
   for (uint64_t ticket : tickets) {
-    auto found = under_way_.find(ticket);
-    if (found == under_way_.end()) continue;
-    found->second.thread.join();
-    under_way_.erase(found);
+    auto found = tickets_.find(ticket);
+    if (found != tickets_.end()) (void)End(found);
   }
+  LaunchNext();
 }
 
 Result<cache::GatheredRows> RowRequests::Take(uint64_t ticket, Deadline deadline,
                                               const std::function<bool()>& ended) {
-  auto found = under_way_.find(ticket);
-  if (found == under_way_.end()) return Status::NotFound("there is no such gather");
+  auto found = tickets_.find(ticket);
+  if (found == tickets_.end()) return Status::NotFound("there is no such gather");
   Gathering& gathering = found->second;
+  // Somebody waits for it: it waits for nobody's turn.
+  if (!gathering.thread.joinable()) Launch(gathering);
   while (gathering.rows.wait_for(kLook) != std::future_status::ready) {
     if (!ended() && !deadline.passed()) continue;
     gathering.stop.request_stop();
   }
-  gathering.thread.join();
-  Result<cache::GatheredRows> rows = gathering.rows.get();
-  under_way_.erase(found);
+  Result<cache::GatheredRows> rows = End(found);
+  LaunchNext();
   if (deadline.passed() && !rows.ok()) {
     return Status::Deadline("rows did not come from other nodes in time");
   }

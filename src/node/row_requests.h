@@ -1,10 +1,12 @@
 // The gathers of one reader that are under way, by their tickets. Used by one thread.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <future>
 #include <map>
+#include <optional>
 #include <stop_token>
 #include <thread>
 #include <vector>
@@ -16,9 +18,17 @@ namespace forebay::node {
 
 class RowRequests {
  public:
+  struct Limits {
+    size_t tickets = 1024;
+    size_t under_way = 64;  // others wait for their turn
+    // Of gathered rows that nobody took yet; what comes past that is left in its chunks.
+    uint64_t bytes = uint64_t{1} << 30;
+  };
+  RowRequests() : RowRequests(Limits()) {}
+  explicit RowRequests(Limits limits) : limits_(limits) {}
   ~RowRequests();  // gives up what nobody took
 
-  // kFull where too many are under way; kInvalid for a ticket that is.
+  // kFull where there are too many tickets; kInvalid for one that there is.
   Status Start(uint64_t ticket, cache::RowRequest request);
   // The rows of a ticket, which is used up. kNotFound: there is no such ticket.
   // `ended` is looked at several times a second.
@@ -29,14 +39,25 @@ class RowRequests {
   void Drop(const std::vector<uint64_t>& tickets);
 
  private:
-  static constexpr size_t kUnderWayMax = 64;
   struct Gathering {
-    std::stop_source stop;
-    std::future<Result<cache::GatheredRows>> rows;
-    std::thread thread;
+    cache::RowRequest request;
+    std::stop_source stop{};
+    std::future<Result<cache::GatheredRows>> rows{};
+    std::thread thread{};  // not joinable: it waits for its turn
   };
+  using Tickets = std::map<uint64_t, Gathering>;
 
-  std::map<uint64_t, Gathering> under_way_;
+  void Launch(Gathering& gathering);
+  void LaunchNext();
+  // By the gathering's thread.
+  Result<cache::GatheredRows> Gather(const cache::RowRequest& request);
+  // Waits for the thread, if there is one.
+  Result<cache::GatheredRows> End(Tickets::iterator at);
+
+  const Limits limits_;
+  Tickets tickets_;
+  size_t under_way_ = 0;
+  std::atomic<uint64_t> bytes_{0};
 };
 
 }  // namespace forebay::node

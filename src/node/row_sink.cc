@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 
 #include "base/errno_status.h"
@@ -12,18 +13,23 @@
 namespace forebay::node {
 namespace {
 
-constexpr uint64_t kPartBytesMax = uint64_t{4} << 30;
+constexpr uint64_t kPartBytesMax = uint64_t{1} << 30;
+// What is made ready on a peer's word alone; the rest as it arrives.
+constexpr uint64_t kPreparedBytesMax = uint64_t{32} << 20;
 
 }  // namespace
 
 Status RowSink::Begin(const Chunk& chunk) {
-  if (fd_.valid() || chunk.size > kPartBytesMax) {
+  if (fd_.valid()) {
     return Status::Corrupt("a peer sent other rows than it was asked for");
+  }
+  if (chunk.size > kPartBytesMax) {
+    return Status::Full("a peer sends more rows than are held in memory");
   }
   fd_ = UniqueFd(::memfd_create("forebay-rows", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!fd_.valid()) return ErrnoStatus(errno, "make a memory file for rows");
   size_ = chunk.size;
-  PrepareHugePages(fd_.get(), size_);
+  PrepareHugePages(fd_.get(), std::min(size_, kPreparedBytesMax));
   return Status::OK();
 }
 

@@ -109,7 +109,7 @@ Result<RemoteTable::RowParts> RemoteTable::TakeGathered(uint32_t view_index,
   View& view = *views_[view_index];
   Deadline deadline = Deadline::After(options_.timeout);
   RowParts out;
-  FB_RETURN_NOT_OK(WithNode(view, deadline, [&]() -> Status {
+  auto attempt = [&]() -> Status {
     if (ticket.generation != link_.generation()) {
       // A number that no ticket of an interrupted wait has.
       ticket = {.number = next_ticket_++, .generation = link_.generation()};
@@ -117,7 +117,18 @@ Result<RemoteTable::RowParts> RemoteTable::TakeGathered(uint32_t view_index,
     }
     out = {.part_of = std::vector<uint32_t>(rows.size()), .parts = {}};
     return ReceiveGathered(view, ticket.number, deadline, &out);
-  }));
+  };
+  Status status = WithNode(view, deadline, attempt);
+  if (status.code() == StatusCode::kNotFound) {
+    // It was one too many for the node, or is used up.
+    ticket = {};
+    status = WithNode(view, deadline, attempt);
+  }
+  if (status.code() == StatusCode::kNotFound) {
+    return RowParts{.part_of = std::vector<uint32_t>(rows.size(), wire::kRowInChunks),
+                    .parts = {}};
+  }
+  if (!status.ok()) return status;
   return out;
 }
 
