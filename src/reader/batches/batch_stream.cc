@@ -13,12 +13,6 @@ constexpr uint32_t kLookAheadRanges = 8;
 constexpr uint64_t kProgressSteps = 64;
 constexpr uint64_t kBlockBytes = uint64_t{1} << 20;
 constexpr uint64_t kBlockStepsMax = 32;
-// Of rows that peers gather: what one question asks for, and what is under way.
-constexpr uint64_t kAheadBlockBytes = uint64_t{4} << 20;
-constexpr uint64_t kAheadBytes = uint64_t{16} << 20;
-constexpr uint64_t kAheadBlocksMax = 8;
-constexpr uint64_t kAheadRowsMax = uint64_t{1} << 17;
-constexpr uint64_t kUnknownRowBytes = 256;  // of a column of texts or lists
 
 Result<std::vector<ColumnGatherer>> MakeGatherers(
     RemoteTable& remote, const model::Projection& columns,
@@ -45,17 +39,22 @@ uint64_t FixedRowBytes(const model::Field& field) {
   }
 }
 
-// How many steps are gathered at once: enough rows that memory is kept busy, few enough
-// that a block stays in a core's cache.
-uint64_t StepsPerBlock(const model::Manifest& manifest, const model::Projection& columns,
-                       uint64_t batch_rows) {
-  uint64_t row_bytes = 0;
+std::optional<uint64_t> FixedRowBytes(const model::Manifest& manifest,
+                                      const model::Projection& columns) {
+  uint64_t sum = 0;
   for (uint32_t column : columns) {
     uint64_t bytes = FixedRowBytes(manifest.schema().fields[column]);
-    if (bytes == 0) return 1;
-    row_bytes += bytes;
+    if (bytes == 0) return std::nullopt;
+    sum += bytes;
   }
-  uint64_t step_bytes = std::max<uint64_t>(row_bytes * batch_rows, 1);
+  return sum;
+}
+
+// How many steps are gathered at once: enough rows that memory is kept busy, few enough
+// that a block stays in a core's cache.
+uint64_t StepsPerBlock(std::optional<uint64_t> row_bytes, uint64_t batch_rows) {
+  if (!row_bytes) return 1;
+  uint64_t step_bytes = std::max<uint64_t>(*row_bytes * batch_rows, 1);
   return std::clamp<uint64_t>(kBlockBytes / step_bytes, 1, kBlockStepsMax);
 }
 
@@ -121,8 +120,8 @@ Result<std::unique_ptr<BatchStream>> BatchStream::Make(
                                                         stream->options_.columns, pool));
   uint64_t batch_rows =
       stream->shards_.global_batch_size() / stream->shards_.options().world_size;
-  stream->steps_per_block_ =
-      StepsPerBlock(stream->table_.manifest(), stream->options_.columns, batch_rows);
+  stream->steps_per_block_ = StepsPerBlock(
+      FixedRowBytes(stream->table_.manifest(), stream->options_.columns), batch_rows);
   FB_RETURN_NOT_OK(stream->LookAhead(batch_rows));
   return stream;
 }
@@ -131,23 +130,11 @@ Status BatchStream::LookAhead(uint64_t batch_rows) {
   if (options_.order.mode != plan::OrderMode::kGlobal) return Status::OK();
   FB_ASSIGN_OR_RETURN(bool gathers, table_.remote()->Gathers(table_.view()));
   if (!gathers || batch_rows > wire::kGatherRowsMax) return Status::OK();
-  uint64_t row_bytes = 0;
-  for (uint32_t column : options_.columns) {
-    uint64_t bytes = FixedRowBytes(table_.manifest().schema().fields[column]);
-    row_bytes += bytes == 0 ? kUnknownRowBytes : bytes;
-  }
-  uint64_t step_bytes = std::max<uint64_t>(row_bytes * batch_rows, 1);
-  steps_per_block_ = std::clamp<uint64_t>(
-      kAheadBlockBytes / step_bytes, 1,
-      std::max<uint64_t>(kAheadRowsMax / std::max<uint64_t>(batch_rows, 1), 1));
-  uint64_t blocks = kAheadBytes / (steps_per_block_ * step_bytes);
+  BlockSize size(batch_rows, FixedRowBytes(table_.manifest(), options_.columns));
   ahead_ = std::make_unique<RowLookAhead>(
-      RowLookAhead::Options{.table = &table_,
-                            .order = &order_,
-                            .shards = &shards_,
-                            .locator = &locator_,
-                            .steps = steps_per_block_,
-                            .blocks = std::clamp<uint64_t>(blocks, 2, kAheadBlocksMax)});
+      RowLookAhead::Options{
+          .table = &table_, .order = &order_, .shards = &shards_, .locator = &locator_},
+      size);
   return Status::OK();
 }
 
@@ -221,13 +208,16 @@ Status BatchStream::GatherBlock() {
   table_.DropEvicted();
   Block block{.first = next_};
   uint64_t count = std::min(steps_per_block_, step_count() - next_);
+  if (ahead_ != nullptr) {
+    FB_ASSIGN_OR_RETURN(auto taken, ahead_->Take(next_, gatherers_));
+    count = taken.steps;
+    block.columns = std::move(taken.columns);
+  }
   for (uint64_t i = 0; i < count; ++i) {
     plan::StepSlice slice = shards_.At(shards_.WorkerStep(next_ + i));
     block.row_counts.push_back(slice.count + slice.filler);
   }
-  if (ahead_ != nullptr) {
-    FB_ASSIGN_OR_RETURN(block.columns, ahead_->Take(next_, gatherers_));
-  } else {
+  if (ahead_ == nullptr) {
     FB_ASSIGN_OR_RETURN(block.columns, GatherHere(block.row_counts));
   }
   block_ = std::move(block);

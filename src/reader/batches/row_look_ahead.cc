@@ -13,13 +13,10 @@ void RowLookAhead::Drop() {
   if (!tickets.empty()) options_.table->remote()->DropGathered(tickets);
 }
 
-uint64_t RowLookAhead::BlockEnd(uint64_t first) const {
-  return std::min(first + options_.steps, options_.shards->worker_step_count());
-}
-
 RowLookAhead::Block RowLookAhead::Ask(uint64_t first) const {
-  Block block{.first = first, .rows = {}};
-  for (uint64_t step = first; step < BlockEnd(first); ++step) {
+  uint64_t end = std::min(first + size_.steps(), options_.shards->worker_step_count());
+  Block block{.first = first, .end = end, .rows = {}};
+  for (uint64_t step = first; step < end; ++step) {
     plan::StepSlice slice = options_.shards->At(options_.shards->WorkerStep(step));
     size_t at = block.rows.size();
     block.rows.resize(at + slice.count);
@@ -32,26 +29,35 @@ RowLookAhead::Block RowLookAhead::Ask(uint64_t first) const {
 
 void RowLookAhead::AskAhead(uint64_t first) {
   if (!blocks_.empty() && blocks_.front().first != first) Drop();
-  uint64_t next = blocks_.empty() ? first : BlockEnd(blocks_.back().first);
-  while (blocks_.size() < options_.blocks &&
-         next < options_.shards->worker_step_count()) {
+  uint64_t next = blocks_.empty() ? first : blocks_.back().end;
+  while (blocks_.size() < size_.blocks() && next < options_.shards->worker_step_count()) {
     blocks_.push_back(Ask(next));
-    next = BlockEnd(next);
+    next = blocks_.back().end;
   }
 }
 
-Result<std::vector<Column>> RowLookAhead::Take(
+Result<RowLookAhead::Taken> RowLookAhead::Take(
     uint64_t first_step, std::span<const ColumnGatherer> gatherers) {
   AskAhead(first_step);
+  uint64_t end = blocks_.front().end;
+  auto columns = Gather(blocks_.front(), gatherers);
+  if (!columns.ok()) {
+    Drop();  // the ticket may be used up
+    return columns.status();
+  }
+  blocks_.pop_front();
+  AskAhead(end);
+  return Taken{.steps = end - first_step, .columns = *std::move(columns)};
+}
+
+Result<std::vector<Column>> RowLookAhead::Gather(
+    const Block& block, std::span<const ColumnGatherer> gatherers) {
   ChunkTable& table = *options_.table;
-  const Block& block = blocks_.front();
   auto start = std::chrono::steady_clock::now();
   auto parts = table.remote()->TakeGathered(table.view(), block.ticket, block.rows);
   table.AddTimes({.peer = std::chrono::steady_clock::now() - start});
-  if (!parts.ok()) {
-    Drop();  // the tickets may be used up: the same batch can be asked for again
-    return parts.status();
-  }
+  if (!parts.ok()) return parts.status();
+  Learn(*parts);
   FB_RETURN_NOT_OK(Locate(block, *parts));
   std::vector<Column> columns;
   for (size_t i = 0; i < gatherers.size(); ++i) {
@@ -62,9 +68,14 @@ Result<std::vector<Column>> RowLookAhead::Take(
     FB_ASSIGN_OR_RETURN(Column column, gatherers[i].Gather(sources, addresses_));
     columns.push_back(std::move(column));
   }
-  blocks_.pop_front();
-  AskAhead(BlockEnd(first_step));
   return columns;
+}
+
+void RowLookAhead::Learn(const RemoteTable::RowParts& parts) {
+  uint64_t bytes = 0;
+  for (const auto& part : parts.parts) bytes += part->mapping->size();
+  auto in_chunks = std::ranges::count(parts.part_of, wire::kRowInChunks);
+  size_.Learn(parts.part_of.size() - static_cast<uint64_t>(in_chunks), bytes);
 }
 
 Status RowLookAhead::Locate(const Block& block, const RemoteTable::RowParts& parts) {
@@ -74,7 +85,7 @@ Status RowLookAhead::Locate(const Block& block, const RemoteTable::RowParts& par
   std::vector<size_t> places;  // of those among the addresses
   std::vector<size_t> fillers;
   size_t row = 0;
-  for (uint64_t step = block.first; step < BlockEnd(block.first); ++step) {
+  for (uint64_t step = block.first; step < block.end; ++step) {
     plan::StepSlice slice = options_.shards->At(options_.shards->WorkerStep(step));
     for (uint64_t i = 0; i < slice.count; ++i, ++row) {
       uint32_t part = parts.part_of[row];

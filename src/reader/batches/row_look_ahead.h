@@ -10,6 +10,7 @@
 
 #include "plan/order.h"
 #include "plan/sharding.h"
+#include "reader/batches/block_size.h"
 #include "reader/chunk_table.h"
 #include "reader/gather.h"
 #include "reader/row_address.h"
@@ -24,35 +25,40 @@ class RowLookAhead {
     const plan::Order* order = nullptr;
     const plan::Shards* shards = nullptr;
     const RowLocator* locator = nullptr;
-    uint64_t steps = 1;   // of a block
-    uint64_t blocks = 4;  // under way at once
   };
-  explicit RowLookAhead(Options options) : options_(options) {}
+  RowLookAhead(Options options, BlockSize size) : options_(options), size_(size) {}
   ~RowLookAhead();  // tells the node that nobody waits for the rest
   RowLookAhead(const RowLookAhead&) = delete;
   RowLookAhead& operator=(const RowLookAhead&) = delete;
 
-  // The columns of the block that begins with a step of the worker, filler included.
-  // Blocks that follow it are asked for.
-  Result<std::vector<Column>> Take(uint64_t first_step,
-                                   std::span<const ColumnGatherer> gatherers);
+  struct Taken {
+    uint64_t steps = 0;
+    std::vector<Column> columns{};  // filler included
+  };
+  // The block that begins with a step of the worker. Blocks that follow it are asked for.
+  // After an error it can be asked for again.
+  Result<Taken> Take(uint64_t first_step, std::span<const ColumnGatherer> gatherers);
 
  private:
   struct Block {
     uint64_t first = 0;  // step
+    uint64_t end = 0;
     std::vector<uint64_t> rows;
     RemoteTable::GatherTicket ticket{};
   };
-  uint64_t BlockEnd(uint64_t first) const;
   Block Ask(uint64_t first) const;
   void AskAhead(uint64_t first);
   void Drop();
+  Result<std::vector<Column>> Gather(const Block& block,
+                                     std::span<const ColumnGatherer> gatherers);
+  void Learn(const RemoteTable::RowParts& parts);
   // Where the rows of a block are among the parts, then the ranges, then the filler.
   Status Locate(const Block& block, const RemoteTable::RowParts& parts);
   Status BringRanges(std::span<const uint64_t> rows, std::span<const size_t> places,
                      uint32_t first_source);
 
   const Options options_;
+  BlockSize size_;
   std::deque<Block> blocks_;
   std::vector<RowAddress> addresses_;
   std::vector<uint32_t> ranges_;  // that are read from chunks, ascending

@@ -1,0 +1,36 @@
+// How many steps of rows are asked for in one question to the node's peers, and how many
+// such blocks are under way. Where the schema does not tell how large rows are, that is
+// learnt from those that came. Not thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+namespace forebay::reader {
+
+class BlockSize {
+ public:
+  static constexpr uint64_t kBytes = uint64_t{4} << 20;        // of a block
+  static constexpr uint64_t kAheadBytes = uint64_t{16} << 20;  // of all under way
+  static constexpr uint64_t kBlocksMax = 8;
+  static constexpr uint64_t kRowsMax = uint64_t{1} << 17;
+
+  // Of a step. No bytes: rows differ.
+  BlockSize(uint64_t step_rows, std::optional<uint64_t> row_bytes);
+
+  uint64_t steps() const { return steps_; }
+  uint64_t blocks() const;
+  // Rows that came.
+  void Learn(uint64_t rows, uint64_t bytes);
+
+ private:
+  uint64_t StepBytes() const;
+  uint64_t Fitting() const;  // steps
+
+  const uint64_t step_rows_;
+  const bool fixed_;
+  uint64_t row_bytes_ = 0;  // 0: not known yet
+  uint64_t steps_ = 1;
+};
+
+}  // namespace forebay::reader
