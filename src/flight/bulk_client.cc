@@ -56,6 +56,7 @@ class Answer {
       FB_ASSIGN_OR_RETURN(auto header,
                           BulkHeader::Decode({buffer_->bytes, BulkHeader::kBytes}));
       if (header.kind != BulkHeader::Kind::kWorking) return header;
+      FB_RETURN_NOT_OK(patience_.Check());
     }
   }
 
@@ -72,6 +73,7 @@ class Answer {
       sink_->Heard();
       FB_RETURN_NOT_OK(sink_->Append(buffer_->bytes, n));
       left -= n;
+      if (left > 0) FB_RETURN_NOT_OK(patience_.Check());
     }
     return sink_->End();
   }

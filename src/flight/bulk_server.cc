@@ -20,6 +20,8 @@ constexpr milliseconds kFirstTime = std::chrono::seconds(10);
 constexpr milliseconds kIdleTime = std::chrono::minutes(10);
 constexpr milliseconds kRowsKeptTime = std::chrono::seconds(2);
 constexpr milliseconds kWorkingInterval = milliseconds(30);
+// A peer that sends or takes less is stopped in the end.
+constexpr uint64_t kBytesPerMsMin = 256;
 
 Status SendFailure(BulkSocket& socket, const Status& status,
                    const BulkSocket::Patience& patience) {
@@ -81,6 +83,10 @@ BulkSocket::Patience BulkServer::Patience(milliseconds time) const {
           .ended = [this] { return stopping_.load(); }};
 }
 
+BulkSocket::Patience BulkServer::PatienceFor(uint64_t bytes) const {
+  return Patience(options_.stall_time + milliseconds(bytes / kBytesPerMsMin));
+}
+
 void BulkServer::Serve(BulkSocket socket) {
   Peer peer{.socket = std::move(socket)};
   Status status = ServeOne(peer, kFirstTime);
@@ -110,7 +116,7 @@ Status BulkServer::ServeOne(Peer& peer, milliseconds idle_time) {
   }
   bytes.resize(header.size);
   FB_RETURN_NOT_OK(
-      peer.socket.Receive(bytes.data(), bytes.size(), Patience(options_.stall_time)));
+      peer.socket.Receive(bytes.data(), bytes.size(), PatienceFor(bytes.size())));
   Status refusal;
   FB_RETURN_NOT_OK(Answer(header, bytes, peer, &refusal));
   if (refusal.ok()) return refusal;
@@ -187,7 +193,7 @@ Status BulkServer::AnswerRows(std::string_view descriptor, std::string_view rows
     peer.rows.reset();
     return Status::OK();
   }
-  auto patience = Patience(options_.stall_time);
+  auto patience = PatienceFor(chunk->size());
   BulkHeader header{.kind = BulkHeader::Kind::kChunk, .size = chunk->size()};
   FB_RETURN_NOT_OK(peer.socket.Send(header.Encode(), patience));
   FB_RETURN_NOT_OK(chunk->Write([&](const void* data, size_t size) {
@@ -208,7 +214,7 @@ Status BulkServer::SendChunk(uint32_t index, const ServedChunk& chunk,
   // than the copy that it saves here.
   FB_ASSIGN_OR_RETURN(auto mapping,
                       Mapping::Map(chunk.fd->get(), chunk.size, Mapping::Mode::kShared));
-  auto patience = Patience(options_.stall_time);
+  auto patience = PatienceFor(chunk.size);
   FB_RETURN_NOT_OK(socket.Send(header.Encode(), patience));
   return socket.Send(mapping->bytes(), patience);
 }

@@ -62,6 +62,8 @@ class BulkServer {
   bool SayWorking(Peer& peer);
   Status SendChunk(uint32_t index, const ServedChunk& chunk, BulkSocket& socket);
   BulkSocket::Patience Patience(milliseconds time) const;
+  // To send or receive so many.
+  BulkSocket::Patience PatienceFor(uint64_t bytes) const;
 
   const Options options_;
   BulkListener listener_;

@@ -101,6 +101,8 @@ Status BulkSocket::Send(std::string_view bytes, const Patience& patience) {
         ::send(fd_.get(), bytes.data(), std::min(bytes.size(), kSendBytes), MSG_NOSIGNAL);
     if (n > 0) {
       bytes.remove_prefix(static_cast<size_t>(n));
+      // One that takes a little at a time never makes this wait.
+      if (!bytes.empty()) FB_RETURN_NOT_OK(patience.Check());
     } else if (MustWait(errno)) {
       FB_RETURN_NOT_OK(patience.Check());
     } else if (errno != EINTR) {
@@ -130,6 +132,7 @@ Status BulkSocket::Receive(void* data, size_t size, const Patience& patience) {
     if (n == 0) return Status::Unavailable("a peer has closed the connection");
     to += n;
     size -= n;
+    if (size > 0) FB_RETURN_NOT_OK(patience.Check());
   }
   return Status::OK();
 }

@@ -237,6 +237,19 @@ Status PeerClient::FetchChunks(const std::string& address, const ChunkRequest& r
   return FetchByFlight(address, request, sink, options);
 }
 
+namespace {
+
+// Of a peer nothing is believed: buffers may be shorter than the batch says.
+Status CheckRows(const arrow::RecordBatch& batch, const RowsRequest& request,
+                 size_t row_count) {
+  bool right = static_cast<size_t>(batch.num_rows()) == row_count &&
+               (!request.columns || batch.schema()->field_names() == *request.columns);
+  if (!right) return Status::Corrupt("a peer sent other rows than it was asked for");
+  return FromArrow(batch.ValidateFull());
+}
+
+}  // namespace
+
 Status PeerClient::FetchRows(const std::string& address, const RowsRequest& request,
                              std::span<const uint64_t> rows, ChunkSink& sink,
                              const CallOptions& options) {
@@ -248,6 +261,7 @@ Status PeerClient::FetchRows(const std::string& address, const RowsRequest& requ
   FB_RETURN_NOT_OK(stream->Finish());
   FB_ASSIGN_OR_RETURN(auto batch, stream->Next());
   if (batch == nullptr) return Status::Unavailable("a peer broke off before its rows");
+  FB_RETURN_NOT_OK(CheckRows(*batch, request, rows.size()));
   FB_ASSIGN_OR_RETURN(RowChunk chunk, RowChunk::Make(std::move(batch)));
   FB_RETURN_NOT_OK(sink.Begin({.size = chunk.size()}));
   FB_RETURN_NOT_OK(chunk.Write(

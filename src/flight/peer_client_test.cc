@@ -1,5 +1,6 @@
 #include "flight/peer_client.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -230,6 +231,33 @@ TEST(BulkClientTest, GivesUpSoonOnAPortThatDoesNotAnswer) {
       client.Fetch({"127.0.0.1", ntohs(local.sin_port)}, {}, kept, {}, &connected);
   EXPECT_FALSE(status.ok());
   EXPECT_FALSE(connected);
+}
+
+// Sends an answer's bytes one after the other, for as long as somebody listens.
+void Trickle(int listener, const std::string& bytes) {
+  UniqueFd peer(::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC));
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    if (::send(peer.get(), &bytes[i], 1, MSG_NOSIGNAL) != 1) return;
+    std::this_thread::sleep_for(milliseconds(2));
+  }
+}
+
+TEST(BulkClientTest, StopsAPeerThatTrickles) {
+  BulkListener listener = BulkListener::Listen("127.0.0.1").ValueOrDie();
+  ::fcntl(listener.fd.get(), F_SETFL, 0);
+  BulkHeader chunk{.kind = BulkHeader::Kind::kChunk, .size = 100'000};
+  std::thread peer(
+      [&] { Trickle(listener.fd.get(), chunk.Encode() + std::string(5'000, 'x')); });
+  BulkClient client;
+  KeptChunks kept;
+  bool connected = false;
+  auto start = Clock::Real().Now();
+  Status status =
+      client.Fetch({"127.0.0.1", listener.port}, {.bytes = "?", .count = 1}, kept,
+                   {.deadline = Deadline::After(milliseconds(400))}, &connected);
+  EXPECT_EQ(status.code(), StatusCode::kDeadline) << status;
+  EXPECT_LT(Clock::Real().Now() - start, std::chrono::seconds(5));
+  peer.join();
 }
 
 ChunkRequest OneChunk() {

@@ -13,7 +13,8 @@ Result<std::unique_ptr<ServedRows>> ServedRows::Make(const RowsRequest& request,
   auto served = std::unique_ptr<ServedRows>(new ServedRows());
   FB_ASSIGN_OR_RETURN(served->table_, tables.Take(request.table));
   const model::Schema& schema = served->table_->manifest()->schema();
-  FB_ASSIGN_OR_RETURN(auto choice, reader::ColumnChoice::Make(schema, request.columns));
+  FB_ASSIGN_OR_RETURN(auto choice,
+                      reader::ColumnChoice::Of(*served->table_, request.columns));
   served->fields_ = choice.Fields(schema);
   FB_ASSIGN_OR_RETURN(served->schema_, ArrowSchemaOf(schema, served->fields_));
   FB_ASSIGN_OR_RETURN(served->gather_,
