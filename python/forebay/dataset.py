@@ -91,7 +91,8 @@ class Dataset:
         self._columns = columns
         self._how = how
         self._schema = Schema(table, columns)
-        self._brought: set[tuple[str, ...] | None] = set()  # columns that were all in the store
+        # Columns that were brought, and whether rows from peers were good enough.
+        self._brought: set[tuple[tuple[str, ...] | None, bool]] = set()
 
     @property
     def uri(self) -> str:
@@ -185,7 +186,7 @@ class Dataset:
         iterations take what was evicted meanwhile from the source."""
         if shuffle != "global" or not resident:
             return
-        key = None if columns is None else tuple(columns)
+        key = (None if columns is None else tuple(columns), gathers)
         if key not in self._brought:
             bring_all(self._table, columns, gathers)
             self._brought.add(key)
