@@ -25,10 +25,8 @@ Status WriteAll(int fd, std::string_view bytes) {
 
 void BirthsOfFiles(const Births::Known& before, const model::FilesManifest& now,
                    uint32_t directory, std::optional<uint32_t> was, Birth* files) {
-  const model::DirectoryRecord& record = now.directories()[directory];
-  for (uint32_t i = 0; i < record.file_count; ++i) {
-    uint32_t file = record.first_file + i;
-    if (!was) continue;
+  if (!was) return;
+  for (uint32_t file : now.FilesIn(directory)) {
     auto old = before.manifest->FindFileIn(*was, now.file_name(file));
     if (old && SameFile(*before.manifest, *old, now, file)) {
       files[file] = before.births->file(*old);

@@ -30,17 +30,14 @@ class Comparison {
     auto same = new_.FindDirectory(old_.directory_path(directory));
     uint64_t node = filesystem_.DirectoryNode(source_, before_, directory);
     bool touched = !same;
-    const model::DirectoryRecord& record = old_.directories()[directory];
-    for (uint32_t i = 0; i < record.file_count; ++i) {
-      uint32_t file = record.first_file + i;
+    for (uint32_t file : old_.FilesIn(directory)) {
       auto other = same ? new_.FindFileIn(*same, old_.file_name(file)) : std::nullopt;
       if (other && SameFile(old_, file, new_, *other)) continue;
       other ? ++counts_.changed : ++counts_.removed;
       visitor_.entry(node, old_.file_name(file));
       touched = true;
     }
-    for (uint32_t i = 0; i < record.directory_count; ++i) {
-      uint32_t below = record.first_directory + i;
+    for (uint32_t below : old_.DirectoriesIn(directory)) {
       if (new_.FindDirectory(old_.directory_path(below))) continue;
       visitor_.entry(node, old_.directory_name(below));
       touched = true;
@@ -53,16 +50,14 @@ class Comparison {
     auto was = old_.FindDirectory(new_.directory_path(directory));
     uint64_t node = filesystem_.DirectoryNode(source_, now_, directory);
     bool touched = false;
-    const model::DirectoryRecord& record = new_.directories()[directory];
-    for (uint32_t i = 0; i < record.file_count; ++i) {
-      std::string_view name = new_.file_name(record.first_file + i);
+    for (uint32_t file : new_.FilesIn(directory)) {
+      std::string_view name = new_.file_name(file);
       if (was && old_.FindFileIn(*was, name)) continue;
       ++counts_.added;
       if (was) visitor_.entry(node, name);
       touched = true;
     }
-    for (uint32_t i = 0; i < record.directory_count; ++i) {
-      uint32_t below = record.first_directory + i;
+    for (uint32_t below : new_.DirectoriesIn(directory)) {
       if (old_.FindDirectory(new_.directory_path(below))) continue;
       if (was) visitor_.entry(node, new_.directory_name(below));
       touched = true;

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <set>
 
 #include "support/fake_contents.h"
@@ -70,6 +71,25 @@ TEST(Changes, NothingIsToldWhereNothingChanged) {
   Told told = Compare({{"a/b", "1"}, {"c", ""}}, {{"a/b", "1"}, {"c", ""}});
   EXPECT_TRUE(told.names.empty());
   EXPECT_TRUE(told.folders.empty());
+}
+
+TEST(Changes, WhatARecordSaysBeyondTheManifestIsNotLookedAt) {
+  auto honest = testing::ManifestOf({{"a/b", "1"}, {"a/c", "2"}, {"d", "3"}});
+  std::string_view bytes = honest->bytes();
+  auto copy = std::make_shared<std::vector<uint64_t>>(bytes.size() / 8 + 1);
+  auto* at = reinterpret_cast<char*>(copy->data());
+  std::memcpy(at, bytes.data(), bytes.size());
+  auto* records = reinterpret_cast<model::DirectoryRecord*>(
+      at + (reinterpret_cast<const char*>(honest->directories().data()) - bytes.data()));
+  records[0].file_count = records[0].directory_count = UINT32_MAX;
+  records[1].first_file = records[1].first_directory = UINT32_MAX;
+  auto hostile = model::FilesManifest::View({at, bytes.size()}, copy).ValueOrDie();
+  for (uint32_t directory : {0, 1}) {
+    for (uint32_t file : hostile->FilesIn(directory)) EXPECT_LT(file, 3);
+    for (uint32_t below : hostile->DirectoriesIn(directory)) EXPECT_LT(below, 2);
+  }
+  EXPECT_TRUE(hostile->FilesIn(1).empty());
+  EXPECT_EQ(honest->FilesIn(1).size(), 2);
 }
 
 }  // namespace

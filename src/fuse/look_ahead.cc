@@ -66,8 +66,8 @@ LookAhead::Ahead LookAhead::InDirectory(const Read& read) {
   }
   run.last = read.file;
   if (++run.length < kInARow) return {};
-  const model::DirectoryRecord& record = manifest.directories()[directory];
-  uint64_t end = std::min<uint64_t>(uint64_t{record.first_file} + record.file_count,
+  model::FilesManifest::Indices all = manifest.FilesIn(directory);
+  uint64_t end = std::min<uint64_t>(uint64_t{*all.begin()} + all.size(),
                                     read.file + 1ULL + kAheadFiles);
   // In steps: a message for every file would cost more than it brings.
   if (run.wanted > read.file + kAheadFiles / 2 || run.wanted >= end) return {};

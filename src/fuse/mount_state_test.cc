@@ -69,6 +69,12 @@ TEST_F(MountStateTest, OneThatWasTakenAwayAndLivesIsMovedAside) {
   EXPECT_EQ(Folders(), 1);
 }
 
+TEST_F(MountStateTest, AFolderThatIsGoneIsNotMadeAnew) {
+  auto state = MountState::Claim("/mnt/a").ValueOrDie();
+  fs::remove_all(runtime_ + "/forebay/mounts");
+  EXPECT_FALSE(state->WriteServing(1).ok());
+}
+
 TEST_F(MountStateTest, NobodyIsAskedWhereNothingIsMounted) {
   auto answer = AskMount("/mnt/a", "refresh", milliseconds(100));
   EXPECT_EQ(answer.status().code(), StatusCode::kNotFound);
@@ -84,6 +90,22 @@ TEST(SupervisorLink, AnotherVersionIsNotUnderstood) {
   EXPECT_EQ(letter.text, "text");
   ASSERT_TRUE(one.Send({.version = kLinkVersion + 1, .say = Say::kReady}).ok());
   EXPECT_EQ(other.Receive().status().code(), StatusCode::kUnsupported);
+}
+
+TEST(SupervisorLink, AQuestionThatIsNotAnsweredEndsTheLink) {
+  int ends[2];
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0, ends), 0);
+  SupervisorLink asks{UniqueFd(ends[0]), milliseconds(10)}, other{UniqueFd(ends[1])};
+  EXPECT_EQ(asks.Call({.say = Say::kVersion}).status().code(), StatusCode::kDeadline);
+  EXPECT_EQ(asks.Call({.say = Say::kVersion}).status().code(), StatusCode::kUnavailable);
+}
+
+TEST(SupervisorLink, DescriptorsThatDidNotArriveAreToldToWhoSentThem) {
+  int ends[2];
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0, ends), 0);
+  SupervisorLink asks{UniqueFd(ends[0])}, other{UniqueFd(ends[1])};
+  ASSERT_TRUE(other.Send({.say = Say::kDone, .flags = kFlagFull}).ok());
+  EXPECT_EQ(asks.Call({.say = Say::kVersion}).status().code(), StatusCode::kFull);
 }
 
 }  // namespace

@@ -7,11 +7,17 @@
 #include <fstream>
 
 namespace forebay::fuse {
+namespace {
+
+constexpr size_t kEarlyMax = 64;
+
+}  // namespace
 
 std::shared_ptr<WaitingRequests::Ticket> WaitingRequests::Begin(uint64_t unique,
                                                                 Asker asker) {
   std::lock_guard lock(mutex_);
-  requests_.insert_or_assign(unique, Request{.asker = asker});
+  bool signalled = std::erase(early_, unique) > 0;  // seen by the next Check
+  requests_.insert_or_assign(unique, Request{.asker = asker, .signalled = signalled});
   return std::make_shared<Ticket>(this, unique);
 }
 
@@ -26,11 +32,16 @@ void WaitingRequests::End(uint64_t unique) {
   requests_.erase(unique);
 }
 
+void WaitingRequests::RememberEarly(uint64_t unique) {
+  early_.push_back(unique);
+  if (early_.size() > kEarlyMax) early_.pop_front();
+}
+
 void WaitingRequests::OnSignal(uint64_t unique) {
   {
     std::lock_guard lock(mutex_);
     auto found = requests_.find(unique);
-    if (found == requests_.end()) return;
+    if (found == requests_.end()) return RememberEarly(unique);
     found->second.signalled = true;
   }
   Check();

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -53,12 +54,16 @@ class WaitingRequests {
     bool signalled = false;
     bool taken = false;
   };
+  void RememberEarly(uint64_t unique);
   bool Take(uint64_t unique);
   void End(uint64_t unique);
 
   const std::function<bool(uint32_t thread)> is_dying_;
   std::mutex mutex_;
   std::unordered_map<uint64_t, Request> requests_;
+  // Signals for requests that are not here: answered long ago, or read by a thread that
+  // has not begun them yet. The newest few.
+  std::deque<uint64_t> early_;
 };
 
 // From /proc.

@@ -59,6 +59,15 @@ TEST_F(WaitingRequestsTest, WhatWasAnsweredIsNotInterrupted) {
   EXPECT_EQ(Answer().unique, 79);  // the first answer that was sent
 }
 
+TEST_F(WaitingRequestsTest, ASignalThatComesBeforeItsRequestIsNotLost) {
+  dying_.insert(5);
+  waiting_.OnSignal(77);
+  auto ticket = waiting_.Begin(77, {Channel(ends_[1]), 5});
+  waiting_.Check();
+  EXPECT_EQ(Answer().unique, 77);
+  EXPECT_FALSE(ticket->Take());
+}
+
 TEST(IsDying, ALivingThreadIsNot) {
   EXPECT_FALSE(IsDying(static_cast<uint32_t>(::gettid())));
   EXPECT_FALSE(IsDying(0));

@@ -48,6 +48,12 @@ Status CheckHeader(std::string_view bytes, const Header& header) {
   return Status::OK();
 }
 
+FilesManifest::Indices Clamp(uint32_t first, uint32_t count, size_t size) {
+  uint64_t end = std::min<uint64_t>(uint64_t{first} + count, size);
+  return {static_cast<uint32_t>(std::min<uint64_t>(first, end)),
+          static_cast<uint32_t>(end)};
+}
+
 // The item whose slot is found for `hash` and of which `same` holds.
 template <typename Same>
 std::optional<uint32_t> Probe(std::span<const uint32_t> slots, uint64_t item_count,
@@ -182,6 +188,16 @@ std::optional<uint32_t> FilesManifest::FindFile(std::string_view path) const {
   auto directory = FindDirectory(path.substr(0, slash));
   if (!directory || slash == 0) return std::nullopt;
   return FindFileIn(*directory, path.substr(slash + 1));
+}
+
+FilesManifest::Indices FilesManifest::FilesIn(uint32_t directory) const {
+  const DirectoryRecord& record = directories_[directory];
+  return Clamp(record.first_file, record.file_count, files_.size());
+}
+
+FilesManifest::Indices FilesManifest::DirectoriesIn(uint32_t directory) const {
+  const DirectoryRecord& record = directories_[directory];
+  return Clamp(record.first_directory, record.directory_count, directories_.size());
 }
 
 std::span<const uint32_t> FilesManifest::members(const PackRecord& pack) const {

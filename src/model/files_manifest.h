@@ -15,6 +15,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <ranges>
 #include <span>
 #include <string>
 #include <string_view>
@@ -100,6 +101,11 @@ class FilesManifest {
   std::optional<uint32_t> FindFileIn(uint32_t directory, std::string_view name) const;
   std::optional<uint32_t> FindDirectoryIn(uint32_t directory,
                                           std::string_view name) const;
+
+  // What lies in a directory, by index; whatever its record says, it is there.
+  using Indices = std::ranges::iota_view<uint32_t, uint32_t>;
+  Indices FilesIn(uint32_t directory) const;
+  Indices DirectoriesIn(uint32_t directory) const;
 
   std::string_view file_name(uint32_t file) const;
   std::string_view directory_path(uint32_t directory) const;

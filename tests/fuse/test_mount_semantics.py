@@ -306,3 +306,19 @@ def test_without_privilege_fusermount3_mounts(mounts):
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines() == ["1 files added, 0 changed, 0 removed", "later"]
     assert (home / "copy").read_bytes() == contents["a/b"]
+
+
+def test_more_sources_than_a_mount_can_number_are_refused(mounts, tmp_path):
+    words = [word for i in range(256) for word in ("--source", f"/nowhere/{i}=n{i}")]
+    done = mounts.run("mount", *words, tmp_path, check=False)
+    assert done.returncode != 0
+    assert "255 sources" in done.stderr
+
+
+def test_a_store_is_relative_to_where_the_mount_was_asked_for(mounts, tmp_path, monkeypatch):
+    source = write_files(tmp_path / "source", {"f": b"x" * 100_000})
+    monkeypatch.chdir(tmp_path)
+    mounts.env["FOREBAY_STORE"] = "ssd:./near"
+    place = mounts.mount(source)
+    assert (place / "f").read_bytes() == b"x" * 100_000
+    assert any((tmp_path / "near").iterdir())

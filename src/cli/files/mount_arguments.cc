@@ -4,9 +4,11 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <set>
 
+#include "fuse/node_id.h"
 #include "reader/environment/source_environment.h"
 
 namespace forebay::cli {
@@ -27,6 +29,23 @@ Result<MountSource> ParseSource(const std::string& text) {
                            source.name + "'");
   }
   return source;
+}
+
+std::string GivenOr(const std::string& given, const char* variable) {
+  const char* value = given.empty() ? std::getenv(variable) : nullptr;
+  return value != nullptr ? value : given;
+}
+
+// A mount runs in another directory than the one it was started in.
+Result<reader::NodeOptions> AbsoluteNode(const reader::NodeOptions& given) {
+  reader::NodeOptions node = given;
+  node.store = GivenOr(given.store, "FOREBAY_STORE");
+  if (!node.store.empty()) {
+    FB_ASSIGN_OR_RETURN(node.store, reader::ResolveStore(node));
+  }
+  node.socket = GivenOr(given.socket, "FOREBAY_NODE");
+  if (!node.socket.empty()) node.socket = std::filesystem::absolute(node.socket).string();
+  return node;
 }
 
 }  // namespace
@@ -78,6 +97,11 @@ Result<std::vector<MountSource>> MountSources(const MountArguments& arguments) {
     return Status::Invalid(wanted == 2 ? "give what to mount and where: SOURCE DIR"
                                        : "with --source give only where: DIR");
   }
+  if (arguments.sources.size() > fuse::kSourcesMax) {
+    return Status::Invalid(
+        fmt::format("a mount has at most {} sources, not {}: mount some elsewhere",
+                    fuse::kSourcesMax, arguments.sources.size()));
+  }
   std::vector<MountSource> sources;
   if (wanted == 2) sources.push_back({.uri = arguments.places[0], .name = ""});
   std::set<std::string> names;
@@ -112,10 +136,9 @@ Result<std::vector<std::string>> MountWords(const MountArguments& arguments) {
   for (const std::string& option : arguments.options) add("--option", option);
   add("--profile", arguments.profile);
   add("--memory", arguments.memory);
-  add("--store", arguments.node.store);
-  if (!arguments.node.socket.empty()) {
-    add("--node", std::filesystem::absolute(arguments.node.socket).string());
-  }
+  FB_ASSIGN_OR_RETURN(reader::NodeOptions node, AbsoluteNode(arguments.node));
+  add("--store", node.store);
+  add("--node", node.socket);
   add("--timeout", arguments.timeout);
   if (arguments.foreground) words.emplace_back("--foreground");
   if (arguments.allow_other) words.emplace_back("--allow-other");
