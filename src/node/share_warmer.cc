@@ -191,11 +191,11 @@ void ShareWarmer::Warm(const cluster::WarmupOrder& order) {
     if (report.failures.size() == cluster::WarmupReport::kFailuresMax) break;
     report.failures.push_back(Failed(failure));
   }
-  report.done = true;
-  if (Note(report)) datasets_->home()->link().BeatSoon();
   // What decoding needed is free again, but kept by allocators: chunks may need it more.
   engine_->ReleaseMemory();
   ::malloc_trim(0);
+  report.done = true;
+  if (Note(report)) datasets_->home()->link().BeatSoon();
 }
 
 }  // namespace forebay::node
