@@ -224,7 +224,7 @@ def bench_cold(bench):
 
         def ours():
             with Place(bench, "cold") as place:
-                mount = place.mount("s3://large", *server.words())
+                mount = place.mount("s3://large", *server.options())
                 return measured("sequential", mount, names=["large.bin"])
 
         def theirs():

@@ -1,59 +1,26 @@
-"""An S3 server (versitygw, from tools/setup-test) for benches, and ways to use it."""
+"""The S3 server of the tests of mounts, and how benches use it."""
 
 import concurrent.futures
-import os
 import random
 import shutil
-import socket
-import subprocess
+import sys
 import tempfile
-import time
-from pathlib import Path
 
-import pyarrow.fs
+from harness import ROOT
 
-KEY, SECRET, REGION = "FOREBAYTESTKEY", "FOREBAYTESTSECRET", "us-east-1"
+sys.path.insert(0, str(ROOT / "tests" / "fuse"))
+from s3_server import S3Server  # noqa: E402
+
 RANGE = 16 << 20
 
 
-class S3Place:
+class S3Place(S3Server):
     def __init__(self, folder):
-        tools = os.environ.get("FOREBAY_TOOLS", Path.home() / ".cache/forebay-dev/tools")
-        self.program = shutil.which("versitygw", path=str(tools))
-        if self.program is None:
-            raise RuntimeError("versitygw is not installed: run tools/setup-test")
-        self.folder = Path(tempfile.mkdtemp(prefix="s3-", dir=folder))
+        super().__init__(tempfile.mkdtemp(prefix="s3-", dir=folder))
 
-    def __enter__(self):
-        (self.folder / "data").mkdir()
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = free.getsockname()[1]
-        self.endpoint = f"http://127.0.0.1:{self.port}"
-        self.process = subprocess.Popen(
-            [self.program, "--port", f"127.0.0.1:{self.port}", "posix", self.folder / "data"],
-            cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-            env={**os.environ, "ROOT_ACCESS_KEY": KEY, "ROOT_SECRET_KEY": SECRET})
-        while True:
-            with socket.socket() as link:
-                if link.connect_ex(("127.0.0.1", self.port)) == 0:
-                    break
-            time.sleep(0.05)
-        self.files = pyarrow.fs.S3FileSystem(
-            endpoint_override=self.endpoint, access_key=KEY, secret_key=SECRET, region=REGION,
-            allow_bucket_creation=True)
-        return self
-
-    def __exit__(self, *_):
-        self.process.kill()
-        self.process.wait()
+    def __exit__(self, *failure):
+        super().__exit__(*failure)
         shutil.rmtree(self.folder, ignore_errors=True)
-
-    def words(self):
-        """Options for the command line."""
-        pairs = {"s3.endpoint": self.endpoint, "s3.access-key-id": KEY,
-                 "s3.secret-access-key": SECRET, "s3.region": REGION}
-        return [word for key, value in pairs.items() for word in ("-O", f"{key}={value}")]
 
     def put_random(self, bucket, key, size):
         self.files.create_dir(bucket)
