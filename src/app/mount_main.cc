@@ -13,8 +13,6 @@
 #include "base/log.h"
 #include "base/size.h"
 #include "base/uri.h"
-#include "cli/dataset_arguments.h"
-#include "cli/duration.h"
 #include "cli/exit_code.h"
 #include "cli/files/mount_arguments.h"
 #include "fuse/mount_table.h"
@@ -46,9 +44,7 @@ Result<fuse::ServeOptions> ServeOptionsOf(const Arguments& arguments) {
   for (const cli::MountSource& source : sources) {
     options.specs.push_back({.uri = source.uri, .name = source.name});
   }
-  options.open.node = arguments.mount.node;
-  FB_ASSIGN_OR_RETURN(options.open.source, cli::ParseOptions(arguments.mount.options));
-  FB_ASSIGN_OR_RETURN(options.open.timeout, cli::ParseDuration(arguments.mount.timeout));
+  FB_ASSIGN_OR_RETURN(options.open, cli::OpenOptionsOf(arguments.mount.open));
   FB_ASSIGN_OR_RETURN(options.memory_bytes, forebay::ParseSize(arguments.mount.memory));
   options.profile = arguments.mount.profile;
   options.control = arguments.control;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cli/iceberg_arguments.h"
+#include "cli/open_arguments.h"
 #include "reader/remote_table.h"
 
 namespace CLI {
@@ -17,9 +18,7 @@ namespace forebay::cli {
 struct DatasetArguments {
   std::string uri;
   std::vector<std::string> columns;  // empty: all
-  std::vector<std::string> options;  // "s3.endpoint=http://…"
-  reader::NodeOptions node;
-  std::string timeout;
+  OpenArguments open;
   IcebergArguments iceberg;
 };
 
@@ -31,15 +30,10 @@ struct OpenedDataset {
   const model::Manifest& manifest() const { return *table->manifest(); }
 };
 
-// Adds URI, --columns, --option, --store, --node, --timeout (with that default) and those
-// of Iceberg.
+// Adds URI, --columns, those of OpenArguments and those of Iceberg.
 void AddDatasetArguments(CLI::App& app, const char* default_timeout,
                          DatasetArguments* arguments);
 // Finds or starts the node. Waits no longer than the timeout.
 Result<OpenedDataset> OpenDataset(const DatasetArguments& arguments);
-
-// "key=value" pairs as a map; a doubled or nameless key is an error.
-Result<std::map<std::string, std::string>> ParseOptions(
-    const std::vector<std::string>& options);
 
 }  // namespace forebay::cli

@@ -7,8 +7,8 @@
 
 #include "cli/cluster/cluster_text.h"
 #include "cli/cluster/head_call.h"
-#include "cli/dataset_arguments.h"
 #include "cli/iceberg_arguments.h"
+#include "cli/open_arguments.h"
 #include "cli/output.h"
 #include "cli/verbs.h"
 #include "http/percent.h"
@@ -73,12 +73,7 @@ Run DeclareCreate(CLI::App& app) {
       ->option_text("NAMES");
   app.add_option("--replicas", arguments->replicas, "how many nodes keep each row")
       ->capture_default_str();
-  app.add_option(
-         "-O,--option", arguments->options,
-         "of the source or catalog: s3.endpoint=http://host:9000; may be repeated")
-      ->take_all()
-      ->allow_extra_args(false)
-      ->option_text("KEY=VALUE");
+  AddSourceOptions(app, &arguments->options);
   AddIcebergArguments(app, &arguments->iceberg);
   return [arguments]() -> Result<ExitCode> {
     FB_ASSIGN_OR_RETURN(json wish, WishOf(*arguments));

@@ -3,8 +3,8 @@
 
 #include <memory>
 #include <string>
-#include <vector>
 
+#include "cli/open_arguments.h"
 #include "reader/files/remote_files.h"
 
 namespace CLI {
@@ -15,12 +15,10 @@ namespace forebay::cli {
 
 struct FilesArguments {
   std::string uri;
-  std::vector<std::string> options;  // "s3.endpoint=http://…"
-  reader::NodeOptions node;
-  std::string timeout;
+  OpenArguments open;
 };
 
-// Adds SRC, --option, --store, --node and --timeout (with that default).
+// Adds SRC and those of OpenArguments.
 void AddFilesArguments(CLI::App& app, const char* default_timeout,
                        FilesArguments* arguments);
 Result<std::shared_ptr<reader::RemoteFiles>> OpenFiles(const FilesArguments& arguments);

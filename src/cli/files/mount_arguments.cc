@@ -68,27 +68,12 @@ void AddMountArguments(CLI::App& app, MountArguments* arguments) {
       ->check(CLI::IsMember({"small", "large"}))
       ->option_text("small|large");
   app.add_option("--memory", arguments->memory,
-                 "the most of the store that is mapped at once")
+                 "the most memory the serving process takes")
       ->option_text("SIZE [1GiB]");
   app.add_flag("--foreground", arguments->foreground, "stay, and log to stderr");
   app.add_flag("--allow-other", arguments->allow_other,
                "let other users read what is mounted");
-  app.add_option("-O,--option", arguments->options,
-                 "of the sources, for example s3.endpoint=http://host:9000; may be "
-                 "repeated")
-      ->take_all()
-      ->allow_extra_args(false)
-      ->option_text("KEY=VALUE");
-  app.add_option("--store", arguments->node.store,
-                 "where chunks are kept (default: FOREBAY_STORE, else the default store)")
-      ->option_text("SPEC");
-  app.add_option("--node", arguments->node.socket,
-                 "the socket of the node to use (default: FOREBAY_NODE, else found or "
-                 "started)")
-      ->option_text("PATH");
-  app.add_option("--timeout", arguments->timeout,
-                 "a file that did not come after so long is an error for who reads it")
-      ->option_text("TIME [10m]");
+  AddOpenArguments(app, "10m", &arguments->open);
 }
 
 Result<std::vector<MountSource>> MountSources(const MountArguments& arguments) {
@@ -133,13 +118,13 @@ Result<std::vector<std::string>> MountWords(const MountArguments& arguments) {
   for (const MountSource& source : sources) {
     if (!source.name.empty()) add("--source", source.uri + "=" + source.name);
   }
-  for (const std::string& option : arguments.options) add("--option", option);
+  for (const std::string& option : arguments.open.options) add("--option", option);
   add("--profile", arguments.profile);
   add("--memory", arguments.memory);
-  FB_ASSIGN_OR_RETURN(reader::NodeOptions node, AbsoluteNode(arguments.node));
+  FB_ASSIGN_OR_RETURN(reader::NodeOptions node, AbsoluteNode(arguments.open.node));
   add("--store", node.store);
   add("--node", node.socket);
-  add("--timeout", arguments.timeout);
+  add("--timeout", arguments.open.timeout);
   if (arguments.foreground) words.emplace_back("--foreground");
   if (arguments.allow_other) words.emplace_back("--allow-other");
   words.emplace_back("--");

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/status.h"
-#include "reader/node_launcher.h"
+#include "cli/open_arguments.h"
 
 namespace CLI {
 class App;
@@ -16,9 +16,7 @@ namespace forebay::cli {
 struct MountArguments {
   std::vector<std::string> places;   // SOURCE DIR, or DIR where --source is given
   std::vector<std::string> sources;  // "s3://bucket/a=train"
-  std::vector<std::string> options;  // "s3.endpoint=http://…"
-  reader::NodeOptions node;
-  std::string timeout = "10m";
+  OpenArguments open;
   std::string profile;
   std::string memory = "1GiB";
   bool foreground = false;
