@@ -42,6 +42,12 @@ Result<std::vector<model::Object>> FaultySource::List(const std::string& uri,
   return inner_->List(uri, deadline);
 }
 
+Result<Tree> FaultySource::ListTree(const std::string& uri, Deadline deadline) {
+  ++stats().requests;
+  FB_RETURN_NOT_OK(Next(Call::kList, uri).status);
+  return inner_->ListTree(uri, deadline);
+}
+
 Result<Page> FaultySource::ListPage(const PageRequest& request, Deadline deadline) {
   ++stats().requests;
   FB_RETURN_NOT_OK(Next(Call::kList, request.folder).status);

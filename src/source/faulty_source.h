@@ -34,6 +34,7 @@ class FaultySource : public Source {
 
   Result<std::vector<model::Object>> List(const std::string& uri,
                                           Deadline deadline) override;
+  Result<Tree> ListTree(const std::string& uri, Deadline deadline) override;
   bool pages() const override { return inner_->pages(); }
   Result<Page> ListPage(const PageRequest& request, Deadline deadline) override;
   Result<model::Object> Stat(const std::string& uri, Deadline deadline) override;

@@ -9,8 +9,8 @@
 #include "base/errno_status.h"
 #include "base/size.h"
 #include "base/unique_fd.h"
-#include "base/uri.h"
 #include "source/file_walk.h"
+#include "source/http_options.h"
 #include "source/identity.h"
 
 namespace forebay::source {
@@ -18,6 +18,7 @@ namespace {
 
 // Between two looks at the deadline.
 constexpr size_t kReadStepBytes = 8 * kMiB;
+constexpr std::string_view kKnown[] = {"file.links"};
 
 Result<std::string> PathOf(const std::string& uri) {
   FB_ASSIGN_OR_RETURN(Uri parsed, Uri::Parse(uri));
@@ -49,22 +50,48 @@ Status ReadFully(int fd, const model::Object& object, int64_t offset,
   return Status::OK();
 }
 
+Status EmptyFolder(const std::string& path) {
+  return Status::NotFound("the folder " + path + " is empty: check the path");
+}
+
+// A walk that found nothing because there is nothing to walk.
+template <typename T>
+Result<T> Explain(const std::string& path, Result<T> walked) {
+  if (walked.status().code() == StatusCode::kNotFound &&
+      ::access(path.c_str(), F_OK) != 0) {
+    return Status::NotFound("there is no file or folder " + path + ": check the path");
+  }
+  return walked;
+}
+
 }  // namespace
+
+Result<std::shared_ptr<Source>> FileSource::Make(const Uri&, const Options& options) {
+  FB_RETURN_NOT_OK(CheckKnown(options, "file.", kKnown));
+  std::string links = GetOption(options, "file.links");
+  if (!links.empty() && links != "keep" && links != "follow") {
+    return Status::Invalid("file.links is keep or follow, not " + links);
+  }
+  return std::make_shared<FileSource>(links == "follow" ? Links::kFollow : Links::kKeep);
+}
 
 Result<std::vector<model::Object>> FileSource::List(const std::string& uri,
                                                     Deadline deadline) {
   FB_ASSIGN_OR_RETURN(std::string path, PathOf(uri));
   ++stats().requests;
-  auto walked = WalkFiles(path, deadline);
-  if (walked.status().code() == StatusCode::kNotFound &&
-      ::access(path.c_str(), F_OK) != 0) {
-    return Status::NotFound("there is no file or folder " + path + ": check the path");
-  }
-  FB_ASSIGN_OR_RETURN(std::vector<model::Object> objects, std::move(walked));
-  if (objects.empty()) {
-    return Status::NotFound("the folder " + path + " is empty: check the path");
-  }
+  FB_ASSIGN_OR_RETURN(auto objects, Explain(path, WalkFiles(path, deadline)));
+  if (objects.empty()) return EmptyFolder(path);
   return objects;
+}
+
+Result<Tree> FileSource::ListTree(const std::string& uri, Deadline deadline) {
+  FB_ASSIGN_OR_RETURN(std::string path, PathOf(uri));
+  ++stats().requests;
+  FB_ASSIGN_OR_RETURN(Tree tree, Explain(path, WalkTree(path, tree_links_, deadline)));
+  if (tree.objects.empty() && tree.links.empty() && tree.empty_folders.empty()) {
+    return EmptyFolder(path);
+  }
+  return tree;
 }
 
 Result<model::Object> FileSource::Stat(const std::string& uri, Deadline) {

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <thread>
 
 #include "source/identity.h"
@@ -61,6 +62,43 @@ TEST_F(FileSourceTest, NamesABrokenLink) {
   Status status = source.List(root, Deadline::Never()).status();
   EXPECT_EQ(status.code(), StatusCode::kNotFound);
   EXPECT_NE(status.message().find("/broken"), std::string::npos) << status;
+}
+
+TEST_F(FileSourceTest, ATreeKeepsLinksWhereverTheyLeadAndEmptyFolders) {
+  WriteFile(root + "/data/a", "a");
+  std::filesystem::create_directories(root + "/data/empty/inner");
+  std::map<std::string, std::string> links = {{"above", ".."},
+                                              {"file", "a"},
+                                              {"nowhere", "no"},
+                                              {"out", "/etc"},
+                                              {"self", "self"}};
+  for (const auto& [name, target] : links) {
+    std::filesystem::create_symlink(target, root + "/data/" + name);
+  }
+  std::filesystem::create_directory_symlink("data", root + "/root");
+  Tree tree = source.ListTree(root + "/root", Deadline::Never()).ValueOrDie();
+  ASSERT_EQ(tree.objects.size(), 1);
+  EXPECT_EQ(tree.objects[0].uri, Uri("root/a"));
+  EXPECT_EQ(tree.empty_folders, std::vector{Uri("root/empty/inner")});
+  std::map<std::string, std::string> kept;
+  for (const Link& link : tree.links) {
+    kept[link.uri.substr(Uri("root/").size())] = link.target;
+    EXPECT_GT(link.mtime_ns, 0);
+  }
+  EXPECT_EQ(kept, links);
+}
+
+TEST_F(FileSourceTest, ATreeFollowsLinksWhenToldTo) {
+  WriteFile(root + "/data/a", "a");
+  WriteFile(root + "/elsewhere/b", "b");
+  std::filesystem::create_directory_symlink(root + "/elsewhere", root + "/data/link");
+  auto follows = OpenSource(Uri("data"), {{"file.links", "follow"}}).ValueOrDie();
+  Tree tree = follows->ListTree(Uri("data"), Deadline::Never()).ValueOrDie();
+  EXPECT_EQ(tree.links.size(), 0);
+  ASSERT_EQ(tree.objects.size(), 2);
+  EXPECT_EQ(tree.objects[1].uri, Uri("data/link/b"));
+  EXPECT_FALSE(OpenSource(Uri("data"), {{"file.links", "perhaps"}}).ok());
+  EXPECT_FALSE(OpenSource(Uri("data"), {{"file.link", "keep"}}).ok());
 }
 
 TEST_F(FileSourceTest, TellsNoPermissionFromNotThere) {

@@ -3,9 +3,11 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <memory>
 #include <string_view>
 #include <utility>
@@ -36,7 +38,7 @@ Result<Directory> OpenDirectory(const std::string& path) {
 
 class Walk {
  public:
-  explicit Walk(Deadline deadline) : deadline_(deadline) {}
+  Walk(Links links, Deadline deadline) : links_(links), deadline_(deadline) {}
 
   Status Folder(const std::string& path, const struct stat& st) {
     std::pair<dev_t, ino_t> self(st.st_dev, st.st_ino);
@@ -47,21 +49,30 @@ class Walk {
                                  std::to_string(kDepthMax) + ": " + path);
     }
     above_.push_back(self);
+    size_t before = Count();
     Status status = Entries(path);
     above_.pop_back();
+    bool below_root = !above_.empty();
+    if (below_root && Count() == before) tree_.empty_folders.push_back("file://" + path);
     return status;
   }
 
   void AddFile(const std::string& path, const struct stat& st) {
-    objects_.push_back({"file://" + path, FileIdentity(st)});
+    tree_.objects.push_back({"file://" + path, FileIdentity(st)});
   }
 
-  std::vector<model::Object> Take() {
-    std::ranges::sort(objects_, {}, &model::Object::uri);
-    return std::move(objects_);
+  Tree Take() {
+    std::ranges::sort(tree_.objects, {}, &model::Object::uri);
+    std::ranges::sort(tree_.links, {}, &Link::uri);
+    std::ranges::sort(tree_.empty_folders);
+    return std::move(tree_);
   }
 
  private:
+  size_t Count() const {
+    return tree_.objects.size() + tree_.links.size() + tree_.empty_folders.size();
+  }
+
   Status Entries(const std::string& path) {
     FB_ASSIGN_OR_RETURN(Directory dir, OpenDirectory(path));
     std::string prefix = path.ends_with('/') ? path : path + "/";
@@ -80,9 +91,26 @@ class Walk {
   Status Entry(int dir, const char* name, const std::string& prefix) {
     std::string path = prefix + name;
     struct stat st;
-    if (::fstatat(dir, name, &st, 0) != 0) return CannotFollow(dir, name, path, errno);
+    int flags = links_ == Links::kKeep ? AT_SYMLINK_NOFOLLOW : 0;
+    if (::fstatat(dir, name, &st, flags) != 0) {
+      return CannotFollow(dir, name, path, errno);
+    }
+    if (S_ISLNK(st.st_mode)) return AddLink(dir, path, st);
     if (S_ISDIR(st.st_mode)) return Folder(path, st);
     if (S_ISREG(st.st_mode)) AddFile(path, st);
+    return Status::OK();
+  }
+
+  Status AddLink(int dir, const std::string& path, const struct stat& st) {
+    char target[PATH_MAX];
+    const char* name = path.c_str() + path.rfind('/') + 1;
+    ssize_t size = ::readlinkat(dir, name, target, sizeof(target));
+    // Removed, or something else by now, which the next listing has.
+    if (size < 0 && (errno == ENOENT || errno == EINVAL)) return Status::OK();
+    if (size < 0) return ErrnoStatus(errno, "read the link " + path);
+    tree_.links.push_back({.uri = "file://" + path,
+                           .target = std::string(target, static_cast<size_t>(size)),
+                           .mtime_ns = FileIdentity(st).mtime_ns});
     return Status::OK();
   }
 
@@ -96,17 +124,18 @@ class Walk {
     return ErrnoStatus(error, "follow " + path);
   }
 
+  const Links links_;
   Deadline deadline_;
   std::vector<std::pair<dev_t, ino_t>> above_;
-  std::vector<model::Object> objects_;
+  Tree tree_;
 };
 
 }  // namespace
 
-Result<std::vector<model::Object>> WalkFiles(const std::string& path, Deadline deadline) {
+Result<Tree> WalkTree(const std::string& path, Links links, Deadline deadline) {
   struct stat st;
   if (::stat(path.c_str(), &st) != 0) return ErrnoStatus(errno, path);
-  Walk walk(deadline);
+  Walk walk(links, deadline);
   if (S_ISDIR(st.st_mode)) {
     FB_RETURN_NOT_OK(walk.Folder(path, st));
   } else if (S_ISREG(st.st_mode)) {
@@ -115,6 +144,11 @@ Result<std::vector<model::Object>> WalkFiles(const std::string& path, Deadline d
     return Status::Invalid(path + " is neither a file nor a folder");
   }
   return walk.Take();
+}
+
+Result<std::vector<model::Object>> WalkFiles(const std::string& path, Deadline deadline) {
+  FB_ASSIGN_OR_RETURN(Tree tree, WalkTree(path, Links::kFollow, deadline));
+  return std::move(tree.objects);
 }
 
 }  // namespace forebay::source

@@ -143,8 +143,7 @@ Result<model::Object> HdfsSource::Stat(const std::string& uri, Deadline deadline
 }
 
 Status HdfsSource::ListFolder(const Folder& folder, Deadline deadline,
-                              std::vector<Folder>* folders,
-                              std::vector<model::Object>* objects) {
+                              std::vector<Folder>* folders, Tree* tree) {
   if (folder.depth > kDepthMax) {
     return Status::Unsupported("folders are nested too deeply: " + folder.uri);
   }
@@ -154,28 +153,50 @@ Status HdfsSource::ListFolder(const Folder& folder, Deadline deadline,
     std::string uri = Join(folder.uri, entry.name);
     if (entry.is_folder) {
       folders->push_back({uri, folder.depth + 1});
+    } else if (!entry.link_target.empty()) {
+      tree->links.push_back({uri, entry.link_target, entry.modified_ms * kNanosPerMilli});
     } else {
-      objects->push_back(MakeObject(uri, entry));
+      tree->objects.push_back(MakeObject(uri, entry));
     }
   }
+  if (entries.empty() && folder.depth > 0) tree->empty_folders.push_back(folder.uri);
   return Status::OK();
 }
 
-Result<std::vector<model::Object>> HdfsSource::List(const std::string& uri,
-                                                    Deadline deadline) {
-  std::vector<model::Object> objects;
+Result<Tree> HdfsSource::ListTree(const std::string& uri, Deadline deadline) {
+  Tree tree;
   std::vector<Folder> folders = {{uri, 0}};
   while (!folders.empty()) {
     Folder folder = std::move(folders.back());
     folders.pop_back();
-    Status status = ListFolder(folder, deadline, &folders, &objects);
+    Status status = ListFolder(folder, deadline, &folders, &tree);
     // A folder removed since its parent was listed holds nothing any more.
     bool gone = folder.depth > 0 && status.code() == StatusCode::kNotFound;
     if (!gone) FB_RETURN_NOT_OK(status);
   }
-  if (objects.empty()) return Status::NotFound("no file is at or below " + uri);
-  std::ranges::sort(objects, {}, &model::Object::uri);
-  return objects;
+  if (tree.objects.empty() && tree.links.empty() && tree.empty_folders.empty()) {
+    return Status::NotFound("no file is at or below " + uri);
+  }
+  std::ranges::sort(tree.objects, {}, &model::Object::uri);
+  std::ranges::sort(tree.links, {}, &Link::uri);
+  std::ranges::sort(tree.empty_folders);
+  return tree;
+}
+
+// Links are followed by the namenode when what they lead to is asked for.
+Result<std::vector<model::Object>> HdfsSource::List(const std::string& uri,
+                                                    Deadline deadline) {
+  FB_ASSIGN_OR_RETURN(Tree tree, ListTree(uri, deadline));
+  for (const Link& link : tree.links) {
+    auto object = Stat(link.uri, deadline);
+    if (object.ok()) tree.objects.push_back(*std::move(object));
+    if (!object.ok() && object.status().code() != StatusCode::kNotFound) {
+      return object.status();
+    }
+  }
+  if (tree.objects.empty()) return Status::NotFound("no file is at or below " + uri);
+  std::ranges::sort(tree.objects, {}, &model::Object::uri);
+  return std::move(tree.objects);
 }
 
 Status HdfsSource::CheckSame(const model::Object& object, Deadline deadline) {

@@ -32,6 +32,7 @@ class HdfsSource : public Source {
 
   Result<std::vector<model::Object>> List(const std::string& uri,
                                           Deadline deadline) override;
+  Result<Tree> ListTree(const std::string& uri, Deadline deadline) override;
   Result<model::Object> Stat(const std::string& uri, Deadline deadline) override;
   Status Read(const model::Object& object, int64_t offset, std::span<std::byte> into,
               Deadline deadline) override;
@@ -47,7 +48,7 @@ class HdfsSource : public Source {
   Result<std::string> Ask(const std::string& uri, const std::string& operation,
                           Deadline deadline);
   Status ListFolder(const Folder& folder, Deadline deadline, std::vector<Folder>* folders,
-                    std::vector<model::Object>* objects);
+                    Tree* tree);
   Status CheckSame(const model::Object& object, Deadline deadline);
   Status Explain(const std::string& uri, const http::Response& response,
                  std::string_view body);

@@ -146,6 +146,12 @@ TEST(WebHdfs, ReadsStatusesAndErrors) {
   ASSERT_TRUE(entry.ok()) << entry.status();
   EXPECT_EQ(entry->size, 7);
   EXPECT_EQ(entry->file_id, 3u);
+  auto link = ParseHdfsStatus(
+      R"({"FileStatus":{"type":"SYMLINK","symlink":"/x","length":0,"modificationTime":5,)"
+      R"("pathSuffix":"a"}})");
+  ASSERT_TRUE(link.ok());
+  EXPECT_EQ(link->link_target, "/x");
+  EXPECT_FALSE(link->is_folder);
   EXPECT_FALSE(ParseHdfsStatus("{}").ok());
   EXPECT_FALSE(ParseHdfsStatus("[1,2").ok());
   EXPECT_FALSE(ParseHdfsStatuses(R"({"FileStatuses":{"FileStatus":[{"type":1}]}})").ok());

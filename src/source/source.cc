@@ -14,26 +14,17 @@ namespace {
 
 using Open = Result<std::shared_ptr<Source>> (*)(const Uri& uri, const Options& options);
 
-Result<std::shared_ptr<Source>> OpenFile(const Uri&, const Options&) {
-  return std::make_shared<FileSource>();
-}
-
 struct Scheme {
   std::string_view name;
   Open open;
 };
 
 constexpr Scheme kSchemes[] = {
-    {"file", OpenFile},
-    {"http", HttpSource::Make},
-    {"https", HttpSource::Make},
-    {"s3", S3Source::Make},
-    {"s3a", S3Source::Make},
-    {"oss", S3Source::Make},
-    {"hdfs", HdfsSource::Make},
-    {"gs", ArrowSource::MakeGcs},
-    {"abfs", ArrowSource::MakeAzure},
-    {"abfss", ArrowSource::MakeAzure},
+    {"file", FileSource::Make},       {"http", HttpSource::Make},
+    {"https", HttpSource::Make},      {"s3", S3Source::Make},
+    {"s3a", S3Source::Make},          {"oss", S3Source::Make},
+    {"hdfs", HdfsSource::Make},       {"gs", ArrowSource::MakeGcs},
+    {"abfs", ArrowSource::MakeAzure}, {"abfss", ArrowSource::MakeAzure},
 };
 
 std::string SchemeNames() {

@@ -40,6 +40,19 @@ struct Page {
   std::string next;                    // empty: the last page
 };
 
+// A name that leads to another one: text, which nobody has followed.
+struct Link {
+  std::string uri;
+  std::string target;
+  int64_t mtime_ns = 0;
+};
+// All that is below a folder, each sorted by uri.
+struct Tree {
+  std::vector<model::Object> objects;
+  std::vector<Link> links;
+  std::vector<std::string> empty_folders;  // URIs without '/' at their end
+};
+
 class Source {
  public:
   virtual ~Source() = default;
@@ -48,6 +61,13 @@ class Source {
   // not there, or a prefix without objects, is kNotFound.
   virtual Result<std::vector<model::Object>> List(const std::string& uri,
                                                   Deadline deadline) = 0;
+
+  // The same as a tree: links as they are, where the source has such things and List
+  // would follow them, and folders with nothing in them.
+  virtual Result<Tree> ListTree(const std::string& uri, Deadline deadline) {
+    FB_ASSIGN_OR_RETURN(auto objects, List(uri, deadline));
+    return Tree{.objects = std::move(objects), .links = {}, .empty_folders = {}};
+  }
 
   // One object and its identity. A folder is kNotFound here.
   virtual Result<model::Object> Stat(const std::string& uri, Deadline deadline) = 0;

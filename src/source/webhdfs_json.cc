@@ -32,6 +32,7 @@ Result<HdfsEntry> ParseEntry(const Json& json) {
   std::string type = Text(json, "type");
   entry.name = Text(json, "pathSuffix");
   entry.is_folder = type == "DIRECTORY";
+  if (type == "SYMLINK") entry.link_target = Text(json, "symlink");
   entry.size = Number(json, "length", -1);
   entry.modified_ms = Number(json, "modificationTime", -1);
   entry.file_id = static_cast<uint64_t>(Number(json, "fileId", 0));

@@ -13,6 +13,7 @@ namespace forebay::source {
 struct HdfsEntry {
   std::string name;  // below the path asked for; empty: that path itself
   bool is_folder = false;
+  std::string link_target;  // empty: it is no link
   int64_t size = 0;
   int64_t modified_ms = 0;
   uint64_t file_id = 0;
