@@ -1,6 +1,7 @@
 // The other nodes of a cluster as a fill sees them: a seam, since they live above.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <optional>
 #include <stop_token>
@@ -19,6 +20,26 @@ struct FileRequest {
   Deadline deadline = Deadline::Never();
 };
 
+// What the rows that one reader waits for may take together, those that are still coming
+// counted. Thread-safe.
+class RowBudget {
+ public:
+  explicit RowBudget(uint64_t bytes) : left_(bytes) {}
+
+  // False, and nothing taken, where there is not so much left.
+  bool Take(uint64_t bytes) {
+    uint64_t left = left_;
+    while (left >= bytes) {
+      if (left_.compare_exchange_weak(left, left - bytes)) return true;
+    }
+    return false;
+  }
+  void Give(uint64_t bytes) { left_ += bytes; }
+
+ private:
+  std::atomic<uint64_t> left_;
+};
+
 // Rows of a view by number, in this order.
 struct RowRequest {
   View view;
@@ -26,6 +47,8 @@ struct RowRequest {
   storage::Store* store = nullptr;  // what is there need not be brought
   Deadline deadline = Deadline::Never();
   std::stop_token stop{};
+  // What the parts take; nullptr: nobody counts. Whoever gets the rows gives it back.
+  RowBudget* budget = nullptr;
 };
 
 // Rows that peers gathered: each part is a chunk (docs/formats/chunk.md) with all columns

@@ -87,6 +87,7 @@ class Answer {
     auto code = in.Get<uint32_t>();
     bool known = code > 0 && code <= static_cast<uint32_t>(StatusCode::kInternal);
     refused_ = true;
+    sink_->Refused();
     return {known ? static_cast<StatusCode>(code) : StatusCode::kInternal,
             std::string(buffer_->bytes + 4, size - 4)};
   }

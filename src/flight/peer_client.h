@@ -47,6 +47,8 @@ class ChunkSink {
   // The peer gave a sign of life: it is at it, or sends. A peer that is well gives one
   // many times a second.
   virtual void Heard() {}
+  // The peer's own word that it does not give them: it is there.
+  virtual void Refused() {}
   // From here on it gives none between chunks, however well it is.
   virtual void WillBeSilent() {}
 };

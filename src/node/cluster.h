@@ -14,6 +14,7 @@
 #include "flight/peer_client.h"
 #include "node/peer_calls.h"
 #include "node/peer_patience.h"
+#include "node/peer_rates.h"
 
 namespace forebay::node {
 
@@ -23,7 +24,7 @@ struct PeerCounters {
   std::atomic<uint64_t> failed_calls{0};
   std::atomic<uint64_t> fallbacks{0};  // units read from the source for want of an owner
   std::atomic<uint64_t> rows{0};       // that came from peers one by one
-  std::atomic<uint64_t> hedges{0};     // calls made since another one was silent
+  std::atomic<uint64_t> hedges{0};     // calls made since another one was silent or slow
 };
 
 class Cluster {
@@ -38,6 +39,7 @@ class Cluster {
   PeerCalls& calls() { return calls_; }
   PeerCounters& counters() { return counters_; }
   PeerPatience& patience() { return patience_; }
+  PeerRates& rates() { return rates_; }
   // Runs calls that others wait for. Each kind may wait for those after it, here and on
   // other nodes, so each has threads of its own: nodes that ask each other would wait in
   // circles otherwise.
@@ -54,6 +56,7 @@ class Cluster {
   flight::PeerClient client_;
   PeerCounters counters_;
   PeerPatience patience_;
+  PeerRates rates_;
   struct Callers {
     std::once_flag once;
     std::unique_ptr<ThreadPool> threads;

@@ -43,6 +43,8 @@ class ClusterPeers : public cache::Peers {
   std::vector<Candidate> Candidates(const Hash128& unit) const;
 
  private:
+  flight::ChunkRequest RequestOf(const Hash128& version) const;
+
   Options options_;
 };
 

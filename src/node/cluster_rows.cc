@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "base/log.h"
+#include "flight/row_chunk_bound.h"
 #include "node/pending_call.h"
 #include "node/row_sink.h"
 
@@ -22,13 +23,15 @@ constexpr milliseconds kGiveUpTime{1'500};
 }  // namespace
 
 struct ClusterRows::Leg {
+  explicit Leg(PeerRates* rates) : signs(rates) {}
+
   cluster::Member member;
   Hash128 unit{};  // of one of the rows
   Rows rows;
 
-  // Below: of the mutex while `ended` is false, but for the silence.
-  Silence silence{};
-  RowSink sink{&silence};
+  // Below: of the mutex while `ended` is false, but for the signs.
+  PeerSigns signs;
+  std::optional<RowSink> sink{};  // once it is started
   std::optional<PeerCalls::Scope> call{};
   PendingCall pending{};
   bool started = false;
@@ -103,7 +106,7 @@ std::list<ClusterRows::Leg> ClusterRows::Plan(const Rows& rows,
       if (next == candidates.end() || next->stored_only) continue;
       Leg*& leg = of_member[next->member.id];
       if (leg == nullptr) {
-        leg = &legs.emplace_back();
+        leg = &legs.emplace_back(&cluster_.rates());
         leg->member = next->member;
         leg->unit = content;
       }
@@ -138,6 +141,11 @@ bool ClusterRows::Stored(uint32_t range) const {
 }
 
 void ClusterRows::Start(Leg& leg) {
+  const model::Schema& schema = request_.view.manifest().schema();
+  RowSink::Limits limits{.budget = request_.budget};
+  auto most = flight::RowChunkBytesMax(schema, request_.view.columns, leg.rows.size());
+  if (most) limits.bytes = *most;
+  leg.sink.emplace(&leg.signs, limits);
   leg.call.emplace(&cluster_.calls(), PeerCalls::Call{leg.member.id, leg.unit});
   ++running_;
   leg.pending.Submit(cluster_.callers(Cluster::CallKind::kRows),
@@ -148,18 +156,18 @@ void ClusterRows::Ask(Leg& leg) {
   {
     std::lock_guard lock(mutex_);
     leg.started = true;
-    leg.silence.Begin();
+    leg.signs.Begin();
   }
   std::vector<uint64_t> rows;
   rows.reserve(leg.rows.size());
   for (uint32_t i : leg.rows) rows.push_back(request_.rows[i]);
   Status status = cluster_.client().FetchRows(
-      leg.member.flight, asked_, rows, leg.sink,
+      leg.member.flight, asked_, rows, *leg.sink,
       {.deadline = request_.deadline, .stop = leg.call->token()});
   if (status.ok()) {
     cluster_.counters().rows += rows.size();
-    cluster_.counters().bytes += leg.sink.size();
-    cluster_.patience().Record(leg.silence.longest());
+    cluster_.counters().bytes += leg.sink->size();
+    cluster_.patience().Record(leg.signs.longest_silence());
   }
   std::lock_guard lock(mutex_);
   leg.status = std::move(status);
@@ -168,11 +176,12 @@ void ClusterRows::Ask(Leg& leg) {
   changed_.notify_all();
 }
 
-// One that waits for a thread here is not its peer's fault, and more questions would wait
-// as well: only after long its rows are looked for elsewhere.
-bool ClusterRows::Silent(const Leg& leg, milliseconds time) const {
-  milliseconds most = leg.started ? time : std::max(time, kGiveUpTime);
-  return !leg.ended && !leg.silence.expected() && leg.silence.now() > most;
+// A leg that waits for a thread here is not its peer's fault, and others would wait as
+// well; it ends with the calls of those who have one, which are watched.
+bool ClusterRows::InTrouble(const Leg& leg, milliseconds time) const {
+  if (leg.ended) return false;
+  if (leg.started) return leg.signs.Trouble() > time;
+  return cluster_.calls().Avoided(leg.member) == PeerCalls::Fault::kSilent;
 }
 
 milliseconds ClusterRows::HedgeDelay() const {
@@ -185,25 +194,30 @@ bool ClusterRows::Settled(Group& group) {
   if (group.settled) return true;
   Leg& first = group.first.front();
   auto answered = [](const Leg& leg) { return leg.ended; };
-  if (first.done()) {
+  // Rows that this node has no memory for come from nobody.
+  bool no_room = first.failed() && first.status.code() == StatusCode::kFull;
+  if (first.done() || no_room) {
     group.settled = true;
   } else if (!group.asked_others) {
-    bool silent = Silent(first, HedgeDelay());
-    if (!first.failed() && !silent) return false;
-    if (silent) ++cluster_.counters().hedges;
-    if (first.failed()) ++cluster_.counters().failed_calls;
-    spdlog::warn("{} gave no rows of {}: {}", first.member.id, peers_.options().dataset,
-                 silent ? "it is silent" : first.status.message());
-    bool at_fault =
-        silent ? first.started : first.status.code() == StatusCode::kUnavailable;
-    if (at_fault) cluster_.calls().Avoid(first.member);
+    bool in_trouble = InTrouble(first, HedgeDelay());
+    if (!first.failed() && !in_trouble) return false;
+    Judge(first);
     AskOthers(group);
   } else if (std::ranges::all_of(group.others, answered)) {
     group.settled = true;
-  } else if (first.failed() || Silent(first, kGiveUpTime)) {
+  } else if (first.failed() || InTrouble(first, kGiveUpTime)) {
     GiveUp(group);
   }
   return group.settled;
+}
+
+// Of one that did not give its rows, or not in time.
+void ClusterRows::Judge(const Leg& leg) {
+  ++(leg.ended ? cluster_.counters().failed_calls : cluster_.counters().hedges);
+  spdlog::warn("{} gave no rows of {}: {}", leg.member.id, peers_.options().dataset,
+               leg.ended ? leg.status.message() : "it is silent or slow");
+  bool at_fault = leg.ended ? leg.status.code() == StatusCode::kUnavailable : leg.started;
+  if (at_fault) cluster_.calls().Avoid(leg.member);
 }
 
 void ClusterRows::AskOthers(Group& group) {
@@ -215,9 +229,9 @@ void ClusterRows::AskOthers(Group& group) {
 void ClusterRows::GiveUp(Group& group) {
   bool waits = false;
   for (Leg& leg : group.others) {
-    bool silent = Silent(leg, kGiveUpTime);
-    waits = waits || (!leg.ended && !silent);
-    if (silent && leg.started) cluster_.calls().Avoid(leg.member);
+    bool in_trouble = InTrouble(leg, kGiveUpTime);
+    waits = waits || (!leg.ended && !in_trouble);
+    if (in_trouble && leg.started) cluster_.calls().Avoid(leg.member);
   }
   group.settled = !waits;
 }
@@ -241,7 +255,7 @@ Result<cache::GatheredRows> ClusterRows::Assemble() {
     if (!leg.done()) return;
     auto part = static_cast<uint32_t>(gathered.parts.size());
     for (uint32_t row : leg.rows) gathered.part_of[row] = part;
-    gathered.parts.push_back({leg.sink.TakeFd(), leg.sink.size()});
+    gathered.parts.push_back({leg.sink->TakeFd(), leg.sink->size()});
   };
   for (Group& group : groups_) {
     if (group.first.front().done()) {

@@ -1,7 +1,7 @@
 // One gather: rows of a view from the peers that own them, one question to each. A peer
-// that fails is replaced by the next in the route; one that is silent is too, and whoever
-// is first with the rows wins. What nobody gave is left to be read from whole chunks,
-// whose fills have the source as their last resort.
+// that fails is replaced by the next in the route; one that is silent or slow is too, and
+// whoever is first with the rows wins. What nobody gave is left to be read from whole
+// chunks, whose fills have the source as their last resort.
 #pragma once
 
 #include <condition_variable>
@@ -38,7 +38,8 @@ class ClusterRows {
   void AskOthers(Group& group);
   bool Settled(Group& group);
   void GiveUp(Group& group);
-  bool Silent(const Leg& leg, milliseconds time) const;
+  void Judge(const Leg& leg);
+  bool InTrouble(const Leg& leg, milliseconds time) const;
   milliseconds HedgeDelay() const;
   void StopAll(std::unique_lock<std::mutex>& lock);
   Result<cache::GatheredRows> Assemble();

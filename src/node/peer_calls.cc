@@ -23,20 +23,21 @@ void PeerCalls::OnRoster(const cluster::Roster& roster) {
   }
 }
 
-void PeerCalls::Avoid(const cluster::Member& member) {
+void PeerCalls::Avoid(const cluster::Member& member, Fault fault) {
   std::lock_guard lock(mutex_);
-  silent_[member.id] = {member.fence, Clock::Real().Now() + kAvoidTime};
+  avoided_[member.id] = {member.fence, clock_.Now() + kAvoidTime, fault};
 }
 
-bool PeerCalls::Avoided(const cluster::Member& member) {
+std::optional<PeerCalls::Fault> PeerCalls::Avoided(const cluster::Member& member) {
   std::lock_guard lock(mutex_);
-  auto found = silent_.find(member.id);
-  if (found == silent_.end()) return false;
-  if (found->second.fence == member.fence && Clock::Real().Now() < found->second.until) {
-    return true;
+  auto found = avoided_.find(member.id);
+  if (found == avoided_.end()) return std::nullopt;
+  const Avoidance& avoided = found->second;
+  if (avoided.fence == member.fence && clock_.Now() < avoided.until) {
+    return avoided.fault;
   }
-  silent_.erase(found);
-  return false;
+  avoided_.erase(found);
+  return std::nullopt;
 }
 
 }  // namespace forebay::node

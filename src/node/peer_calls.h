@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <stop_token>
 #include <string>
 
@@ -20,7 +21,8 @@ namespace forebay::node {
 class PeerCalls {
  public:
   // `self` is this node's id in rosters; empty: it is in none.
-  explicit PeerCalls(std::string self) : self_(std::move(self)) {}
+  explicit PeerCalls(std::string self, const Clock* clock = &Clock::Real())
+      : self_(std::move(self)), clock_(*clock) {}
 
   // What a call is for.
   struct Call {
@@ -49,22 +51,28 @@ class PeerCalls {
 
   void OnRoster(const cluster::Roster& roster);
 
-  // A member that did not answer is left alone until it has registered anew, or for a
-  // while: the head may not have noticed, or never will.
-  void Avoid(const cluster::Member& member);
-  bool Avoided(const cluster::Member& member);
+  enum class Fault {
+    kSilent,   // gone, or stuck, or slow: not worth a question
+    kRefused,  // it said itself that it cannot: still good for what it has
+  };
+  // A member that did not give what it should is left alone until it has registered anew,
+  // or for a while: the head may not have noticed, or never will.
+  void Avoid(const cluster::Member& member, Fault fault = Fault::kSilent);
+  std::optional<Fault> Avoided(const cluster::Member& member);
 
  private:
   static constexpr milliseconds kAvoidTime{5'000};
-  struct Silence {
+  struct Avoidance {
     uint64_t fence = 0;
     TimePoint until{};
+    Fault fault{};
   };
 
   const std::string self_;
+  const Clock& clock_;
   std::mutex mutex_;
   std::list<Scope::Entry> calls_;
-  std::map<std::string, Silence> silent_;
+  std::map<std::string, Avoidance> avoided_;
 };
 
 }  // namespace forebay::node

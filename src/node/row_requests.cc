@@ -26,6 +26,7 @@ Status RowRequests::Start(uint64_t ticket, cache::RowRequest request) {
   }
   auto [at, fresh] = tickets_.try_emplace(ticket, Gathering{std::move(request)});
   if (!fresh) return Status::Invalid("this gather is under way already");
+  at->second.request.budget = &budget_;
   at->second.request.stop = at->second.stop.get_token();
   if (under_way_ < limits_.under_way) Launch(at->second);
   return Status::OK();
@@ -35,9 +36,9 @@ void RowRequests::Launch(Gathering& gathering) {
   ++under_way_;
   std::promise<Result<cache::GatheredRows>> promise;
   gathering.rows = promise.get_future();
-  gathering.thread = std::thread(
-      [this, request = &gathering.request, promise = std::move(promise)]() mutable {
-        promise.set_value(Gather(*request));
+  gathering.thread =
+      std::thread([request = &gathering.request, promise = std::move(promise)]() mutable {
+        promise.set_value(request->view.version->peers->Gather(*request));
       });
 }
 
@@ -49,25 +50,13 @@ void RowRequests::LaunchNext() {
   }
 }
 
-Result<cache::GatheredRows> RowRequests::Gather(const cache::RowRequest& request) {
-  FB_ASSIGN_OR_RETURN(cache::GatheredRows rows,
-                      request.view.version->peers->Gather(request));
-  uint64_t bytes = BytesOf(rows);
-  if (bytes_.fetch_add(bytes) + bytes <= limits_.bytes) return rows;
-  bytes_ -= bytes;
-  size_t count = request.rows.size();
-  return cache::GatheredRows{
-      .part_of = std::vector<uint32_t>(count, cache::GatheredRows::kInChunks),
-      .parts = {}};
-}
-
 Result<cache::GatheredRows> RowRequests::End(Tickets::iterator at) {
   Result<cache::GatheredRows> rows = Status::Cancelled("nobody waits for rows");
   if (at->second.thread.joinable()) {
     at->second.thread.join();
     --under_way_;
     rows = at->second.rows.get();
-    if (rows.ok()) bytes_ -= BytesOf(*rows);
+    if (rows.ok()) budget_.Give(BytesOf(*rows));
   }
   tickets_.erase(at);
   return rows;

@@ -1,7 +1,6 @@
 // The gathers of one reader that are under way, by their tickets. Used by one thread.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <future>
@@ -21,11 +20,12 @@ class RowRequests {
   struct Limits {
     size_t tickets = 1024;
     size_t under_way = 64;  // others wait for their turn
-    // Of gathered rows that nobody took yet; what comes past that is left in its chunks.
+    // Of rows that come, or came and nobody took yet; what is past that is left in its
+    // chunks.
     uint64_t bytes = uint64_t{1} << 30;
   };
   RowRequests() : RowRequests(Limits()) {}
-  explicit RowRequests(Limits limits) : limits_(limits) {}
+  explicit RowRequests(Limits limits) : limits_(limits), budget_(limits.bytes) {}
   ~RowRequests();  // gives up what nobody took
 
   // kFull where there are too many tickets; kInvalid for one that there is.
@@ -49,15 +49,13 @@ class RowRequests {
 
   void Launch(Gathering& gathering);
   void LaunchNext();
-  // By the gathering's thread.
-  Result<cache::GatheredRows> Gather(const cache::RowRequest& request);
   // Waits for the thread, if there is one.
   Result<cache::GatheredRows> End(Tickets::iterator at);
 
   const Limits limits_;
   Tickets tickets_;
   size_t under_way_ = 0;
-  std::atomic<uint64_t> bytes_{0};
+  cache::RowBudget budget_;
 };
 
 }  // namespace forebay::node

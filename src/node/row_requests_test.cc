@@ -21,7 +21,11 @@ class FakePeers : public cache::Peers {
   Result<GatheredRows> Gather(const cache::RowRequest& request) override {
     ++gathers;
     GatheredRows rows{.part_of = std::vector<uint32_t>(request.rows.size()), .parts = {}};
-    rows.parts.push_back({UniqueFd(), part_bytes_});
+    if (request.budget->Take(part_bytes_)) {
+      rows.parts.push_back({UniqueFd(), part_bytes_});
+    } else {
+      rows.part_of.assign(request.rows.size(), GatheredRows::kInChunks);
+    }
     return rows;
   }
 

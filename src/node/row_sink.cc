@@ -19,13 +19,23 @@ constexpr uint64_t kPreparedBytesMax = uint64_t{32} << 20;
 
 }  // namespace
 
-Status RowSink::Begin(const Chunk& chunk) {
-  if (fd_.valid()) {
+RowSink::~RowSink() {
+  if (budgeted_ > 0) limits_.budget->Give(budgeted_);
+}
+
+UniqueFd RowSink::TakeFd() {
+  budgeted_ = 0;
+  return std::move(fd_);
+}
+
+Status RowSink::Open(const Chunk& chunk) {
+  if (fd_.valid() || chunk.size > limits_.bytes) {
     return Status::Corrupt("a peer sent other rows than it was asked for");
   }
-  if (chunk.size > kPartBytesMax) {
-    return Status::Full("a peer sends more rows than are held in memory");
-  }
+  bool room = chunk.size <= kPartBytesMax &&
+              (limits_.budget == nullptr || limits_.budget->Take(chunk.size));
+  if (!room) return Status::Full("a peer sends more rows than are held in memory");
+  if (limits_.budget != nullptr) budgeted_ = chunk.size;
   fd_ = UniqueFd(::memfd_create("forebay-rows", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!fd_.valid()) return ErrnoStatus(errno, "make a memory file for rows");
   size_ = chunk.size;
@@ -33,7 +43,7 @@ Status RowSink::Begin(const Chunk& chunk) {
   return Status::OK();
 }
 
-Status RowSink::Append(const void* data, size_t size) {
+Status RowSink::Take(const void* data, size_t size) {
   const char* from = static_cast<const char*>(data);
   while (size > 0) {
     ssize_t n = ::pwrite(fd_.get(), from, size, static_cast<off_t>(written_));
@@ -46,7 +56,7 @@ Status RowSink::Append(const void* data, size_t size) {
   return Status::OK();
 }
 
-Status RowSink::End() {
+Status RowSink::Close() {
   if (written_ != size_) return Status::Corrupt("a peer sent fewer rows than it said");
   constexpr int kSeals = F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
   if (::ftruncate(fd_.get(), static_cast<off_t>(size_)) != 0 ||

@@ -1,34 +1,40 @@
 // Takes one chunk of gathered rows into memory that a reader can map.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
+#include <limits>
 
-#include "base/clock.h"
 #include "base/unique_fd.h"
-#include "flight/peer_client.h"
-#include "node/silence.h"
+#include "cache/peers.h"
+#include "node/watched_sink.h"
 
 namespace forebay::node {
 
-class RowSink : public flight::ChunkSink {
+class RowSink : public WatchedSink {
  public:
-  explicit RowSink(Silence* silence) : silence_(silence) {}
+  struct Limits {
+    // What the rows can be; more is not what was asked for.
+    uint64_t bytes = std::numeric_limits<uint64_t>::max();
+    cache::RowBudget* budget = nullptr;  // taken from when they begin to come
+  };
+  // All must outlive this.
+  RowSink(PeerSigns* signs, Limits limits) : WatchedSink(signs), limits_(limits) {}
+  ~RowSink() override;
 
-  Status Begin(const Chunk& chunk) override;
-  Status Append(const void* data, size_t size) override;
-  Status End() override;
-  void Heard() override { silence_->Heard(); }
-  void WillBeSilent() override { silence_->Expect(); }
-
-  UniqueFd TakeFd() { return std::move(fd_); }
+  // With it go the bytes that were taken from the budget.
+  UniqueFd TakeFd();
   uint64_t size() const { return size_; }
 
  private:
-  Silence* silence_;
+  Status Open(const Chunk& chunk) override;
+  Status Take(const void* data, size_t size) override;
+  Status Close() override;
+
+  const Limits limits_;
   UniqueFd fd_;
   uint64_t size_ = 0;
   uint64_t written_ = 0;
+  uint64_t budgeted_ = 0;
 };
 
 }  // namespace forebay::node

@@ -2,7 +2,9 @@
 
 import os
 import random
+import signal
 import subprocess
+import time
 
 import pytest
 from cluster import BIN, Cluster
@@ -79,6 +81,29 @@ def test_files_go_on_when_their_owner_is_killed(cluster, tree):
         if i == len(names) // 2:
             others[0].kill()
         assert files.read(name) == expected[name]
+
+
+def test_files_go_on_when_their_owner_stands_still(cluster, tree):
+    """Nobody waits until the head takes it for down."""
+    expected = content(tree)
+    reader, *others = cluster.nodes
+    files = forebay.files(cluster.uri("images"), node=str(reader.socket))
+    names = sorted(name for name in expected if name.startswith("large/"))
+    names += sorted(name for name in expected if name.startswith("small/"))[::10]
+    half = len(names) // 2
+    assert all(files.read(name) == expected[name] for name in names[::2])  # all are known
+    before = cluster.counters("source_bytes")[reader.name]
+    waits = []
+    others[0].signal(signal.SIGSTOP)
+    try:
+        for name in names[1::2]:
+            start = time.monotonic()
+            assert files.read(name) == expected[name]
+            waits.append(time.monotonic() - start)
+    finally:
+        others[0].signal(signal.SIGCONT)
+    assert half <= len(waits) and max(waits) < 2.5, sorted(waits)[-5:]
+    assert cluster.counters("source_bytes")[reader.name] > before, "it owned nothing"
 
 
 def test_a_tree_is_pulled_by_its_name(cluster, tree, tmp_path):

@@ -1,0 +1,31 @@
+#include "node/peer_calls.h"
+
+#include <gtest/gtest.h>
+
+namespace forebay::node {
+namespace {
+
+using Fault = PeerCalls::Fault;
+
+TEST(PeerCalls, WhoFailedIsAvoidedForAWhile) {
+  FakeClock clock;
+  PeerCalls calls("self", &clock);
+  cluster::Member silent{.id = "a", .fence = 7}, refused{.id = "b", .fence = 7};
+  EXPECT_EQ(calls.Avoided(silent), std::nullopt);
+  calls.Avoid(silent);
+  calls.Avoid(refused, Fault::kRefused);
+  EXPECT_EQ(calls.Avoided(silent), Fault::kSilent);
+  EXPECT_EQ(calls.Avoided(refused), Fault::kRefused);
+  clock.Advance(std::chrono::seconds(6));
+  EXPECT_EQ(calls.Avoided(silent), std::nullopt);
+}
+
+TEST(PeerCalls, WhoRegisteredAnewIsAvoidedNoMore) {
+  PeerCalls calls("self");
+  calls.Avoid({.id = "a", .fence = 7});
+  EXPECT_EQ(calls.Avoided({.id = "a", .fence = 7}), Fault::kSilent);
+  EXPECT_EQ(calls.Avoided({.id = "a", .fence = 8}), std::nullopt);
+}
+
+}  // namespace
+}  // namespace forebay::node
