@@ -80,13 +80,15 @@ class Process:
 
 
 class Node(Process):
-    def __init__(self, cluster, name, store, *arguments):
+    def __init__(self, cluster, name, store, *arguments, advertise="127.0.0.1"):
         self.name = name
         self.socket = cluster.folder / f"{name}.sock"
-        self.flight = f"127.0.0.1:{free_port()}"
+        port = free_port()
+        self.flight = f"127.0.0.1:{port}"
         super().__init__(cluster.folder / f"{name}.log", BIN / "forebay-node", "--store", store,
                          "--socket", self.socket, "--head", cluster.head_address,
-                         "--flight", self.flight, "--id", name, *arguments)
+                         "--flight", self.flight, "--advertise", f"{advertise}:{port}", "--id", name,
+                         *arguments)
 
 
 class Cluster:
@@ -120,10 +122,10 @@ class Cluster:
                 print(f"--- {log.name}\n{log.read_text()[-4000:]}")
         shutil.rmtree(self.folder, ignore_errors=True)
 
-    def add_node(self, weight=1):
+    def add_node(self, weight=1, **how):
         name = f"n{len(self.nodes)}"
         store = self.store.format(dir=self.folder / name)
-        node = Node(self, name, store, "--weight", weight, *self.node_arguments)
+        node = Node(self, name, store, "--weight", weight, *self.node_arguments, **how)
         self.nodes.append(node)
         return node
 
