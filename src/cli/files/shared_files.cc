@@ -51,6 +51,7 @@ Result<storage::SharedEntry> BringShared(storage::SharedDirectory& shared,
       .key = manifest.object(file).ContentHash(manifest.origin()),
       .file_name = std::string(manifest.file_name(file)),
       .dataset = Printable(RedactUri(manifest.root())),
+      .size = static_cast<uint64_t>(manifest.files()[file].size),
       .write = [&](int fd) { return CopyOut(files, file, fd); }};
   FB_ASSIGN_OR_RETURN(auto entry,
                       shared.Bring(content, Deadline::After(files.timeout())));

@@ -107,7 +107,7 @@ Result<uint64_t> ParseShare(const std::string& text, uint64_t total) {
   if (!text.ends_with('%')) return ParseSize(text);
   char* end = nullptr;
   double percent = std::strtod(text.c_str(), &end);
-  if (end == text.c_str() || *end != '%' || percent < 0 || percent > 100) {
+  if (end == text.c_str() || *end != '%' || !(percent >= 0 && percent <= 100)) {
     return Status::Invalid("--keep-free wants a share as 10% or a size as 50GiB");
   }
   return static_cast<uint64_t>(static_cast<double>(total) * percent / 100);
@@ -118,9 +118,10 @@ Result<uint64_t> ParseShare(const std::string& text, uint64_t total) {
 Result<ExitCode> CollectShared(const SharedGcArguments& arguments) {
   FB_ASSIGN_OR_RETURN(auto shared, OpenShared(arguments.directory, /*create=*/false));
   storage::SharedDirectory::CollectOptions options;
-  FB_ASSIGN_OR_RETURN(uint64_t total, shared->TotalBytes());
+  FB_ASSIGN_OR_RETURN(storage::SharedRoom room, shared->Room());
   if (!arguments.keep_free.empty()) {
-    FB_ASSIGN_OR_RETURN(options.keep_free_bytes, ParseShare(arguments.keep_free, total));
+    FB_ASSIGN_OR_RETURN(options.keep_free_bytes,
+                        ParseShare(arguments.keep_free, room.total_bytes));
   }
   if (!arguments.grace.empty()) {
     FB_ASSIGN_OR_RETURN(options.grace, ParseDuration(arguments.grace));
@@ -141,9 +142,9 @@ Result<ExitCode> CollectShared(const SharedGcArguments& arguments) {
                     {"free", FormatSize(collected.free_bytes)}}));
   }
   if (collected.free_bytes >= options.keep_free_bytes) return ExitCode::kOk;
-  return Status::Full(
-      fmt::format("{} are free, less than {}: what is left is pinned or was used lately",
-                  FormatSize(collected.free_bytes), FormatSize(options.keep_free_bytes)));
+  return Status::Full(fmt::format(
+      "{} are free, less than {}: what is left is pinned, open or was used lately",
+      FormatSize(collected.free_bytes), FormatSize(options.keep_free_bytes)));
 }
 
 Run DeclareStoreUsage(CLI::App& app) {

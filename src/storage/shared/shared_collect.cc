@@ -1,6 +1,6 @@
 // Making room in a shared directory.
 #include <fmt/format.h>
-#include <sys/statvfs.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,10 +10,11 @@
 #include "base/errno_status.h"
 #include "storage/file_io.h"
 #include "storage/shared/shared_directory.h"
-#include "storage/shared/shared_files.h"
 
 namespace forebay::storage {
 namespace {
+
+constexpr uint64_t kKeepFreeShare = 20;
 
 int64_t Nanos(milliseconds time) {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(time).count();
@@ -33,20 +34,28 @@ int64_t LastChange(const std::string& path) {
 
 }  // namespace
 
-Result<uint64_t> SharedDirectory::FreeBytes() const {
-  struct statvfs st {};
-  if (::statvfs(options_.path.c_str(), &st) != 0) {
-    return ErrnoStatus(errno, "look at " + options_.path);
+uint64_t SharedDirectory::TrashBytes() const {
+  uint64_t bytes = 0;
+  auto entries = ListFolder(Folder(kSharedTrash));
+  for (const std::string& entry : entries.ok() ? *entries : std::vector<std::string>()) {
+    std::string inner = Folder(kSharedTrash) + "/" + entry + "/" + kSharedContent;
+    auto names = ListFolder(inner);
+    for (const std::string& name : names.ok() ? *names : std::vector<std::string>()) {
+      struct stat st {};
+      if (::lstat((inner + "/" + name).c_str(), &st) != 0) continue;
+      bytes += static_cast<uint64_t>(st.st_size);
+    }
   }
-  return st.f_bavail * st.f_frsize;
+  return bytes;
 }
 
-Result<uint64_t> SharedDirectory::TotalBytes() const {
-  struct statvfs st {};
-  if (::statvfs(options_.path.c_str(), &st) != 0) {
-    return ErrnoStatus(errno, "look at " + options_.path);
-  }
-  return st.f_blocks * st.f_frsize;
+// Once a process: what goes to the trash is free only after its time of grace.
+void SharedDirectory::MakeRoomFor(uint64_t size) {
+  auto room = Room();
+  if (!room.ok()) return;
+  uint64_t wanted = size + room->total_bytes / kKeepFreeShare;
+  if (room->free_bytes >= wanted || made_room_.exchange(true)) return;
+  (void)Collect({.keep_free_bytes = wanted});
 }
 
 // Nobody finds it from here on; who reads it already goes on.
@@ -80,8 +89,8 @@ Result<SharedDirectory::Collected> SharedDirectory::Collect(
   collected.trash_removed = RemoveOlder(Folder(kSharedTrash), now - Nanos(options.grace));
   collected.temp_removed = RemoveOlder(Folder(kSharedTemp), now - Nanos(options.debris));
   RemoveOlder(Folder(kSharedLocks), now - Nanos(options.debris));
-  FB_ASSIGN_OR_RETURN(collected.free_bytes,
-                      options.free_bytes ? options.free_bytes() : FreeBytes());
+  FB_ASSIGN_OR_RETURN(SharedRoom room, Room());
+  collected.free_bytes = room.free_bytes + TrashBytes();
   if (collected.free_bytes >= options.keep_free_bytes) return collected;
   FB_ASSIGN_OR_RETURN(std::vector<SharedEntry> entries, List());
   std::ranges::sort(entries, {}, &SharedEntry::last_use_ns);
@@ -91,6 +100,7 @@ Result<SharedDirectory::Collected> SharedDirectory::Collect(
     auto entry = ReadSharedEntry(listed.folder, listed.name);
     if (!entry.ok() || entry->pinned) continue;
     if (entry->last_use_ns >= now - Nanos(options.lately)) continue;
+    if (IsOpenHere(entry->file_path())) continue;
     if (!ToTrash(entry->folder)) continue;
     ++collected.files;
     collected.bytes += entry->name.size;

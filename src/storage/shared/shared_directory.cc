@@ -14,7 +14,6 @@
 #include "base/errno_status.h"
 #include "base/unique_fd.h"
 #include "storage/file_io.h"
-#include "storage/shared/shared_files.h"
 
 namespace forebay::storage {
 namespace {
@@ -59,11 +58,18 @@ UniqueFd LockFor(const std::string& path, Deadline deadline) {
     fd = UniqueFd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
     if (!fd.valid() && errno != ESTALE) break;
   }
+  if (fd.valid()) ShareLikeFolder(fd.get(), path);
   while (fd.valid() && ::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
     if ((errno != EWOULDBLOCK && errno != EINTR) || deadline.passed()) break;
     std::this_thread::sleep_for(kLockPoll);
   }
   return fd;
+}
+
+// As anything that a user makes: what is in it follows its permissions.
+Status MakeRoot(const std::string& path) {
+  if (::mkdir(path.c_str(), 0777) == 0 || errno == EEXIST) return Status::OK();
+  return ErrnoStatus(errno, "make the folder " + path);
 }
 
 // Hashes what was written, as it is on the disk.
@@ -102,7 +108,7 @@ Status SharedDirectory::Prepare() {
     if (!options_.create) {
       return Status::NotFound(options_.path + " is not a shared directory of Forebay");
     }
-    FB_RETURN_NOT_OK(MakeFolder(options_.path));
+    FB_RETURN_NOT_OK(MakeRoot(options_.path));
     FB_RETURN_NOT_OK(RefuseOthers());
     // Several hosts may begin at once: they write the same.
     FB_RETURN_NOT_OK(WriteSmallFile(format, kSharedFormatText));
@@ -202,6 +208,7 @@ Result<SharedEntry> SharedDirectory::Bring(const Content& content, Deadline dead
   (void)TouchNow(BucketOf(content.key));
   found = Find(content.key);
   if (found.ok()) return found;
+  MakeRoomFor(content.size);
   auto published = Publish(content);
   for (int attempt = 1; attempt < kAttempts && !published.ok() &&
                         MayPass(published.status()) && !deadline.passed();

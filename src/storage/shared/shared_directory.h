@@ -4,6 +4,7 @@
 // saves downloads. Thread-safe.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -13,6 +14,7 @@
 #include "base/clock.h"
 #include "base/status.h"
 #include "storage/shared/shared_entry.h"
+#include "storage/shared/shared_files.h"
 
 namespace forebay::storage {
 
@@ -24,6 +26,8 @@ class SharedDirectory {
     // Where this host remembers what it has verified; empty: nowhere, and every use reads
     // the whole file.
     std::string memory{};
+    // Of the file system; tests say what there is.
+    std::function<Result<SharedRoom>(const std::string& path)> room = RoomOf;
   };
   // A folder that holds something else is kInvalid.
   static Result<std::unique_ptr<SharedDirectory>> Open(Options options);
@@ -37,10 +41,12 @@ class SharedDirectory {
     Hash128 key;
     std::string file_name;
     std::string dataset;
+    uint64_t size = 0;
     std::function<Status(int fd)> write;  // appends the bytes
   };
   // Finds the file, or brings it: of hosts that ask at once one calls `write` where locks
-  // work, and all end with one entry.
+  // work, and all end with one entry. Makes room before when a twentieth of the file
+  // system would not be left free.
   Result<SharedEntry> Bring(const Content& content, Deadline deadline);
   // Counts a use. A directory that cannot be written is used all the same.
   void NoteUse(const SharedEntry& entry);
@@ -53,8 +59,6 @@ class SharedDirectory {
     milliseconds lately{600'000};    // what was used since then stays
     milliseconds grace{600'000};     // in the trash: others may still be reading
     milliseconds debris{3'600'000};  // temp files older than this have no writer
-    // Of the file system; tests say what is free.
-    std::function<Result<uint64_t>()> free_bytes{};
   };
   struct Collected {
     uint64_t files = 0;  // to the trash
@@ -65,7 +69,7 @@ class SharedDirectory {
   };
   // Makes room, least recent use first.
   Result<Collected> Collect(const CollectOptions& options);
-  Result<uint64_t> TotalBytes() const;  // of the file system
+  Result<SharedRoom> Room() const { return options_.room(options_.path); }
 
  private:
   explicit SharedDirectory(Options options) : options_(std::move(options)) {}
@@ -80,9 +84,11 @@ class SharedDirectory {
   Result<SharedEntry> TakePlace(const std::string& temp, const SharedName& name);
   bool ToTrash(const std::string& folder);
   uint64_t RemoveOlder(const std::string& folder, int64_t before_ns);
-  Result<uint64_t> FreeBytes() const;
+  void MakeRoomFor(uint64_t size);
+  uint64_t TrashBytes() const;
 
   const Options options_;
+  std::atomic<bool> made_room_ = false;
 };
 
 }  // namespace forebay::storage

@@ -28,15 +28,22 @@ class SharedDirectoryTest : public testing::Test {
   ~SharedDirectoryTest() override { RemoveTree(root_); }
 
   std::unique_ptr<SharedDirectory> Open(bool remember = false) {
-    return SharedDirectory::Open({.path = root_ + "/shared",
-                                  .create = true,
-                                  .memory = remember ? root_ + "/memory" : ""})
+    return SharedDirectory::Open(
+               {.path = root_ + "/shared",
+                .create = true,
+                .memory = remember ? root_ + "/memory" : "",
+                .room =
+                    [this](const std::string&) {
+                      return Result<SharedRoom>(
+                          {.free_bytes = free_bytes_, .total_bytes = 2000});
+                    }})
         .ValueOrDie();
   }
   SharedDirectory::Content Content(uint64_t id, const std::string& text) {
     return {.key = {id, id},
             .file_name = "model.bin",
             .dataset = "s3://b/models",
+            .size = text.size(),
             .write = [this, text](int fd) {
               ++written_;
               bool whole = ::write(fd, text.data(), text.size()) ==
@@ -61,6 +68,7 @@ class SharedDirectoryTest : public testing::Test {
   }
 
   std::string root_;
+  uint64_t free_bytes_ = 2000;
   std::atomic<int> written_{0};
 };
 
@@ -148,23 +156,72 @@ TEST_F(SharedDirectoryTest, MakesRoomByLeastRecentUse) {
   }
   ASSERT_TRUE(shared->Pin(entries[0], true).ok());
   shared->NoteUse(entries[1]);  // just now
-  std::ifstream reading(entries[2].file_path());
-  SharedDirectory::CollectOptions options{
-      .keep_free_bytes = 1200, .free_bytes = []() -> Result<uint64_t> { return 1000; }};
+  free_bytes_ = 1000;
+  SharedDirectory::CollectOptions options{.keep_free_bytes = 1200};
   auto collected = shared->Collect(options).ValueOrDie();
   EXPECT_EQ(collected.files, 2);
   EXPECT_EQ(collected.bytes, 200);
   std::vector<bool> left;
   for (const auto& entry : entries) left.push_back(fs::exists(entry.file_path()));
   EXPECT_EQ(left, (std::vector<bool>{true, true, false, false, true, true}));
-  // Who reads goes on, and for others the file is in the trash for a while.
-  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(reading), {}).size(), 100);
+  // For hosts that read them they are in the trash for a while; they count as free.
   EXPECT_EQ(ListFolder(root_ + "/shared/trash").ValueOrDie().size(), 2);
+  EXPECT_EQ(shared->Collect(options).ValueOrDie().files, 0);
   options.keep_free_bytes = 0;
   EXPECT_EQ(shared->Collect(options).ValueOrDie().trash_removed, 0);
   options.grace = milliseconds(-1000);
   EXPECT_EQ(shared->Collect(options).ValueOrDie().trash_removed, 2);
   EXPECT_TRUE(fs::is_empty(root_ + "/shared/trash"));
+}
+
+TEST_F(SharedDirectoryTest, LeavesWhatIsOpenOnThisHost) {
+  auto shared = Open();
+  SharedEntry entry = Bring(*shared, 1, "weights");
+  SetUsed(entry, 10'000);
+  free_bytes_ = 0;
+  SharedDirectory::CollectOptions options{.keep_free_bytes = 1};
+  {
+    std::ifstream reading(entry.file_path());
+    EXPECT_EQ(shared->Collect(options).ValueOrDie().files, 0);
+    EXPECT_TRUE(fs::exists(entry.file_path()));
+  }
+  EXPECT_EQ(shared->Collect(options).ValueOrDie().files, 1);
+}
+
+TEST_F(SharedDirectoryTest, MakesRoomByItselfWhenThereIsLittle) {
+  SharedEntry old = Bring(*Open(), 1, std::string(100, 'x'));
+  SetUsed(old, 10'000);
+  free_bytes_ = 250;  // 150 are left, and a twentieth is 100
+  Bring(*Open(), 2, std::string(100, 'y'));
+  EXPECT_TRUE(fs::exists(old.file_path()));
+  free_bytes_ = 150;
+  Bring(*Open(), 3, std::string(100, 'z'));
+  EXPECT_FALSE(fs::exists(old.file_path()));
+}
+
+TEST_F(SharedDirectoryTest, GivesWhatItMakesThePermissionsOfTheDirectory) {
+  fs::create_directory(root_ + "/shared");
+  ASSERT_EQ(::chmod((root_ + "/shared").c_str(), 02775), 0);
+  SharedEntry entry = Bring(*Open(), 1, "weights");
+  auto mode = [](const std::string& path) {
+    struct stat st {};
+    EXPECT_EQ(::stat(path.c_str(), &st), 0) << path;
+    return st.st_mode & 07777;
+  };
+  for (const char* name : {"/files", "/tmp", "/trash", "/locks"}) {
+    EXPECT_EQ(mode(root_ + "/shared" + name), 02775U) << name;
+  }
+  EXPECT_EQ(mode(entry.folder), 02775U);
+  EXPECT_EQ(mode(entry.folder + "/used"), 0664U);
+  EXPECT_EQ(mode(entry.file_path()), 0444U);
+}
+
+TEST_F(SharedDirectoryTest, WaitsForNobodyWhereAPipeLies) {
+  auto shared = Open();
+  SharedEntry entry = Bring(*shared, 1, "weights");
+  fs::remove(entry.folder + "/dataset");
+  ASSERT_EQ(::mkfifo((entry.folder + "/dataset").c_str(), 0666), 0);
+  EXPECT_EQ(shared->List().ValueOrDie().at(0).dataset, "");
 }
 
 TEST_F(SharedDirectoryTest, SweepsWhatDeadWritersLeft) {

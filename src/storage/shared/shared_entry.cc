@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <charconv>
-#include <fstream>
 
 #include "base/unique_fd.h"
 #include "storage/file_io.h"
@@ -18,11 +17,13 @@ namespace {
 constexpr size_t kHexDigits = 32;
 constexpr size_t kSizeAt = 2 * (kHexDigits + 1);
 
+// Waits for nobody, whatever lies there.
 std::string FirstLine(const std::string& path) {
-  std::ifstream file(path);
-  std::string line;
-  std::getline(file, line);
-  return line;
+  char text[4096];
+  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  ssize_t size = fd.valid() ? ::read(fd.get(), text, sizeof(text)) : 0;
+  std::string_view bytes(text, size > 0 ? static_cast<size_t>(size) : 0);
+  return std::string(bytes.substr(0, bytes.find('\n')));
 }
 
 }  // namespace

@@ -24,8 +24,19 @@ inline constexpr const char* kSharedPin = "pin";
 
 // Names in a folder, without "." and ".."; kNotFound when there is no such folder.
 Result<std::vector<std::string>> ListFolder(const std::string& path);
+// What is made in a shared directory has the permissions of the folder it is in, whatever
+// the umask: who may use the one may use the other.
 Status MakeFolder(const std::string& path);
+void ShareLikeFolder(int fd, const std::string& path);
 Status WriteSmallFile(const std::string& path, const std::string& text);
+struct SharedRoom {
+  uint64_t free_bytes = 0;
+  uint64_t total_bytes = 0;
+};
+// Of the file system.
+Result<SharedRoom> RoomOf(const std::string& path);
+// By a process on this host. Others cannot be seen.
+bool IsOpenHere(const std::string& path);
 // Everything below and itself; what is gone already is no failure.
 void RemoveTree(const std::string& path);
 // A name that no other process on any host makes.
