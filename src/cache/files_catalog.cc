@@ -34,6 +34,10 @@ Status CheckBrought(const model::FilesManifest& manifest) {
       return wrong("names");
     }
     if (manifest.files()[i].size < 0) return wrong("sizes");
+    bool is_link = manifest.files()[i].is_link();
+    if (is_link && !files::WhyNoLinkTarget(manifest.link_target(i)).empty()) {
+      return wrong("links");
+    }
   }
   for (const model::PackRecord& pack : manifest.packs()) {
     if (pack.size > kPackBytesMax) return wrong("packs");

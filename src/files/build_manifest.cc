@@ -93,28 +93,50 @@ class Writer {
     version.Update(std::string_view("files version 1"));
     HashText(version, place_.origin);
     HashText(version, place_.root);
-    for (uint32_t index : order_) {
-      const FileList::Entry& entry = list_.entries()[index];
-      std::string_view path = list_.path(entry);
-      std::string_view name = path.substr(path.rfind('/') + 1);
-      std::string_view identity = list_.identity(entry);
-      uint64_t text = Packed(text_.size(), name.size()) |
-                      (identity.size() << (kOffsetBits + kNameBits)) |
-                      (entry.has_etag ? kEtagBit : 0);
-      files_.push_back({.text = text,
-                        .size = entry.size,
-                        .mtime_ns = entry.mtime_ns,
-                        .pack = model::kNoPack,
-                        .pack_offset = 0});
-      text_ += name;
-      text_ += identity;
-      file_bytes_ += static_cast<uint64_t>(entry.size);
-      HashText(version, path);
-      HashText(version, identity);
-      version.Update(&entry.size, sizeof(entry.size));
-      if (!entry.has_etag) version.Update(&entry.mtime_ns, sizeof(entry.mtime_ns));
+    for (uint32_t index : order_) WriteFile(list_.entries()[index], version);
+    for (uint32_t i = 1; i < directories_.size(); ++i) {
+      if (directories_[i].file_count > 0 || directories_[i].directory_count > 0) continue;
+      HashItem(version, {tree_.directories[i].path, "", kEmptyDirectory});
+      needs_version_2_ = true;
     }
     version_ = version.Digest();
+  }
+
+  void WriteFile(const FileList::Entry& entry, Hasher& version) {
+    std::string_view path = list_.path(entry);
+    std::string_view name = path.substr(path.rfind('/') + 1);
+    std::string_view identity = list_.identity(entry);
+    bool is_link = entry.kind == FileList::Kind::kLink;
+    uint64_t text = Packed(text_.size(), name.size()) |
+                    (identity.size() << (kOffsetBits + kNameBits)) |
+                    (entry.kind == FileList::Kind::kEtag ? kEtagBit : 0);
+    files_.push_back({.text = text,
+                      .size = entry.size,
+                      .mtime_ns = entry.mtime_ns,
+                      .pack = model::kNoPack,
+                      .pack_offset = is_link ? model::kLinkMark : 0});
+    text_ += name;
+    text_ += identity;
+    file_bytes_ += static_cast<uint64_t>(entry.size);
+    needs_version_2_ |= is_link;
+    HashItem(version, {path, identity, is_link ? kLink : entry.size});
+    if (entry.kind == FileList::Kind::kNoEtag) {
+      version.Update(&entry.mtime_ns, sizeof(entry.mtime_ns));
+    }
+  }
+
+  // What is no file has a size that no file has.
+  static constexpr int64_t kLink = -1;
+  static constexpr int64_t kEmptyDirectory = -2;
+  struct Item {
+    std::string_view path;
+    std::string_view identity;
+    int64_t size;
+  };
+  static void HashItem(Hasher& version, const Item& item) {
+    HashText(version, item.path);
+    HashText(version, item.identity);
+    version.Update(&item.size, sizeof(item.size));
   }
 
   static void HashText(Hasher& hasher, std::string_view text) {
@@ -189,7 +211,8 @@ class Writer {
   std::string Finish() {
     Header header{};
     std::memcpy(header.magic, kMagic, sizeof(kMagic));
-    header.format_version = model::FilesManifest::kFormatVersion;
+    // Programs that know version 1 only go on with trees that need no more.
+    header.format_version = needs_version_2_ ? 2 : 1;
     header.version = version_;
     header.file_bytes = file_bytes_;
     header.left_out_count = list_.left_out_count();
@@ -220,6 +243,7 @@ class Writer {
   std::vector<PackRecord> packs_;
   std::vector<uint32_t> members_;
   uint64_t file_bytes_ = 0;
+  bool needs_version_2_ = false;
   Hash128 version_;
 };
 

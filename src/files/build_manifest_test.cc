@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <random>
 #include <set>
@@ -10,6 +11,7 @@
 #include "files/names.h"
 #include "files/packs.h"
 #include "model/files_manifest.h"
+#include "model/resolve_path.h"
 
 namespace forebay::files {
 namespace {
@@ -220,8 +222,67 @@ TEST(Packs, PlaceTheirFilesOneAfterTheOther) {
   EXPECT_EQ(at, manifest->packs()[0].size);
 }
 
+TEST(FilesManifest, KeepsLinksAsTheyAreAndEmptyFolders) {
+  FileList list;
+  list.Add("a/f", Etag(7, "e"));
+  list.AddLink("a/l", "../no where", 5'000'000'000);
+  list.AddLink("long", std::string(4095, 'x'), 0);
+  list.AddLink("too long", std::string(4096, 'x'), 0);
+  list.AddLink("../out", "a", 0);
+  list.AddFolder("e/f");
+  list.AddFolder("a");
+  list.AddFolder("../x");
+  auto manifest = Build(std::move(list));
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(NamesIn(*manifest, ""), (Names{"a/", "e/", "long"}));
+  EXPECT_EQ(NamesIn(*manifest, "a"), (Names{"f", "l"}));
+  EXPECT_EQ(NamesIn(*manifest, "e/f"), Names{});
+  EXPECT_EQ(manifest->left_out_count(), 3);
+  uint32_t link = *manifest->FindFile("a/l");
+  EXPECT_EQ(manifest->link_target(link), "../no where");
+  EXPECT_EQ(manifest->files()[link].mtime_ns, 5'000'000'000);
+  EXPECT_EQ(manifest->link_target(*manifest->FindFile("long")), std::string(4095, 'x'));
+  EXPECT_EQ(manifest->link_target(*manifest->FindFile("a/f")), "");
+  // Nobody takes it for bytes.
+  EXPECT_EQ(manifest->etag(link), "");
+  EXPECT_EQ(manifest->ChunkCount(link), 0);
+  EXPECT_FALSE(manifest->PackOf(link));
+  EXPECT_EQ(manifest->file_bytes(), 7);
+}
+
+TEST(FilesManifest, LinksAndEmptyFoldersMakeAnotherVersion) {
+  auto version = [](const std::function<void(FileList&)>& add) {
+    FileList list;
+    list.Add("a/f", Etag(7, "e"));
+    add(list);
+    return Build(std::move(list))->version();
+  };
+  std::set<Hash128> versions = {
+      version([](FileList&) {}),
+      version([](FileList& list) { list.AddLink("x", "a", 1); }),
+      version([](FileList& list) { list.AddLink("x", "b", 1); }),
+      version([](FileList& list) { list.Add("x", Etag(0, "a")); }),
+      version([](FileList& list) { list.AddFolder("x"); })};
+  EXPECT_EQ(versions.size(), 5);
+  EXPECT_EQ(version([](FileList& list) { list.AddFolder("a"); }),
+            version([](FileList&) {}))
+      << "it is not empty";
+}
+
+TEST(FilesManifest, OfATreeWithoutLinksIsAsItAlwaysWas) {
+  auto format = [](const FilesManifest& manifest) { return manifest.bytes()[8]; };
+  auto plain = BuildPaths({"a/b"});
+  EXPECT_EQ(format(*plain), 1);
+  FileList list;
+  list.AddLink("x", "a", 1);
+  EXPECT_EQ(format(*Build(std::move(list))), 2);
+}
+
 TEST(FilesManifest, OfBadBytesIsAnErrorOrFindsNothing) {
-  auto good = BuildPaths({"a/b", "c", "d/e/f"});
+  FileList list;
+  for (const char* path : {"a/b", "c", "d/e/f"}) list.Add(path, Etag(3, "e"));
+  list.AddLink("x", "a/b", 1);
+  auto good = Build(std::move(list));
   std::mt19937 random(1);
   for (int round = 0; round < 20'000; ++round) {
     std::string bytes(good->bytes());
@@ -233,6 +294,7 @@ TEST(FilesManifest, OfBadBytesIsAnErrorOrFindsNothing) {
     for (const char* path : {"a/b", "c", "d/e/f", "x"}) {
       auto file = (*manifest)->FindFile(path);
       if (file) (void)(*manifest)->object(*file);
+      (void)model::ResolvePath(**manifest, path);
     }
   }
 }

@@ -67,6 +67,7 @@ DirectoryTree MakeDirectoryTree(FileList* list) {
   for (const FileList::Entry& entry : list->entries()) {
     finder.Find(ParentPath(list->path(entry)));
   }
+  for (const std::string& folder : list->folders()) finder.Find(folder);
   list->Erase([&](const FileList::Entry& entry) {
     std::string_view path = list->path(entry);
     if (!finder.Has(path)) return false;

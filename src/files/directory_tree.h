@@ -1,5 +1,5 @@
-// The directories that the paths of a listing make, numbered breadth first, so that the
-// directories of one directory follow each other by name.
+// The directories that a listing names or its paths make, numbered breadth first, so that
+// the directories of one directory follow each other by name.
 #pragma once
 
 #include <cstdint>

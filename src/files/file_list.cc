@@ -21,20 +21,34 @@ void FileList::Add(std::string_view path, const model::ObjectIdentity& identity)
   // An etag that long would be refused by every server it was sent to.
   if (why.empty() && identity.etag.size() >= kEtagBytesMax) why = "its etag is too long";
   if (!why.empty()) return LeaveOut(path, why);
-  Entry entry{.text = text_.size(),
-              .size = identity.size,
-              .mtime_ns = identity.mtime_ns,
-              .path_bytes = static_cast<uint32_t>(path.size()),
-              .identity_bytes = 2 * sizeof(uint64_t),
-              .has_etag = !identity.etag.empty()};
+  Entry entry{.size = identity.size, .mtime_ns = identity.mtime_ns, .kind = Kind::kEtag};
+  if (!identity.etag.empty()) return AddEntry(entry, path, identity.etag);
+  entry.kind = Kind::kNoEtag;
+  char bytes[2 * sizeof(uint64_t)];
+  std::memcpy(bytes, &identity.ctime_ns, sizeof(int64_t));
+  std::memcpy(bytes + sizeof(int64_t), &identity.inode, sizeof(uint64_t));
+  AddEntry(entry, path, {bytes, sizeof(bytes)});
+}
+
+void FileList::AddLink(std::string_view path, std::string_view target, int64_t mtime_ns) {
+  std::string_view why = WhyNoFileName(path);
+  if (why.empty()) why = WhyNoLinkTarget(target);
+  if (!why.empty()) return LeaveOut(path, why);
+  AddEntry({.mtime_ns = mtime_ns, .kind = Kind::kLink}, path, target);
+}
+
+void FileList::AddFolder(std::string_view path) {
+  std::string_view why = WhyNoFileName(path);
+  if (!why.empty()) return LeaveOut(path, why);
+  folders_.emplace_back(path);
+}
+
+void FileList::AddEntry(Entry entry, std::string_view path, std::string_view identity) {
+  entry.text = text_.size();
+  entry.path_bytes = static_cast<uint32_t>(path.size());
+  entry.identity_bytes = static_cast<uint16_t>(identity.size());
   text_ += path;
-  if (entry.has_etag) {
-    entry.identity_bytes = static_cast<uint16_t>(identity.etag.size());
-    text_ += identity.etag;
-  } else {
-    text_.append(reinterpret_cast<const char*>(&identity.ctime_ns), sizeof(int64_t));
-    text_.append(reinterpret_cast<const char*>(&identity.inode), sizeof(uint64_t));
-  }
+  text_ += identity;
   entries_.push_back(entry);
 }
 
@@ -46,6 +60,7 @@ void FileList::Append(const FileList& other) {
     entry.text += base;
     entries_.push_back(entry);
   }
+  folders_.insert(folders_.end(), other.folders_.begin(), other.folders_.end());
   left_out_count_ += other.left_out_count_;
   for (const std::string& name : other.left_out_) {
     if (left_out_.size() < kLeftOutNamesMax) left_out_.push_back(name);
@@ -63,7 +78,7 @@ model::ObjectIdentity FileList::FullIdentity(const Entry& entry) const {
   full.size = entry.size;
   full.mtime_ns = entry.mtime_ns;
   std::string_view bytes = identity(entry);
-  if (entry.has_etag) {
+  if (entry.kind == Kind::kEtag) {
     full.etag = bytes;
   } else {
     std::memcpy(&full.ctime_ns, bytes.data(), sizeof(int64_t));

@@ -1,5 +1,5 @@
-// The files of a listing while it grows: paths, sizes and identities, packed together so
-// that millions fit. Not thread-safe.
+// The files, links and empty folders of a listing while it grows: paths, sizes and
+// identities, packed together so that millions fit. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -13,17 +13,21 @@ namespace forebay::files {
 
 class FileList {
  public:
+  enum class Kind : uint8_t { kEtag, kNoEtag, kLink };
   struct Entry {
-    uint64_t text;  // where the path begins, and after it the identity
-    int64_t size;
-    int64_t mtime_ns;
-    uint32_t path_bytes;
-    uint16_t identity_bytes;
-    bool has_etag;
+    uint64_t text = 0;  // where the path begins, and after it the identity
+    int64_t size = 0;
+    int64_t mtime_ns = 0;
+    uint32_t path_bytes = 0;
+    uint16_t identity_bytes = 0;
+    Kind kind = Kind::kEtag;
   };
 
   // `path` is relative to the root of the listing.
   void Add(std::string_view path, const model::ObjectIdentity& identity);
+  void AddLink(std::string_view path, std::string_view target, int64_t mtime_ns);
+  // A folder that is there even if nothing is below it.
+  void AddFolder(std::string_view path);
   void Append(const FileList& other);
   // An object whose name cannot be a file's: counted, and named while there are few.
   void LeaveOut(std::string_view path, std::string_view why);
@@ -33,11 +37,12 @@ class FileList {
   std::string_view path(const Entry& entry) const {
     return std::string_view(text_).substr(entry.text, entry.path_bytes);
   }
-  // The etag, or ctime and inode (8 bytes each).
+  // The etag, or ctime and inode (8 bytes each), or where a link leads.
   std::string_view identity(const Entry& entry) const {
     return std::string_view(text_).substr(entry.text + entry.path_bytes,
                                           entry.identity_bytes);
   }
+  // Of a file.
   model::ObjectIdentity FullIdentity(const Entry& entry) const;
   // Orders entries by path, bytewise.
   void Sort();
@@ -47,12 +52,17 @@ class FileList {
     std::erase_if(entries_, drop);
   }
 
+  const std::vector<std::string>& folders() const { return folders_; }
+
   uint64_t left_out_count() const { return left_out_count_; }
   const std::vector<std::string>& left_out() const { return left_out_; }
 
  private:
+  void AddEntry(Entry entry, std::string_view path, std::string_view identity);
+
   std::string text_;
   std::vector<Entry> entries_;
+  std::vector<std::string> folders_;
   uint64_t left_out_count_ = 0;
   std::vector<std::string> left_out_;
 };

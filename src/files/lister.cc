@@ -18,13 +18,17 @@ Status Lister::Run(Deadline deadline) {
 
 Status Lister::RunAtOnce(Deadline deadline) {
   list_ = FileList();
-  FB_ASSIGN_OR_RETURN(auto objects, source_->List(uri_, deadline));
-  FB_RETURN_NOT_OK(source::WaitUntilSettled(objects, Clock::Real(), deadline));
-  if (objects.size() == 1 && objects[0].uri == root_) {
-    TakeOne(objects[0]);
+  FB_ASSIGN_OR_RETURN(auto tree, source_->ListTree(uri_, deadline));
+  FB_RETURN_NOT_OK(source::WaitUntilSettled(tree.objects, Clock::Real(), deadline));
+  if (tree.objects.size() == 1 && tree.objects[0].uri == root_) {
+    TakeOne(tree.objects[0]);
     return Status::OK();
   }
-  for (const model::Object& object : objects) AddObject(object);
+  for (const model::Object& object : tree.objects) AddObject(object);
+  for (const source::Link& link : tree.links) {
+    list_.AddLink(PathOf(link.uri), link.target, link.mtime_ns);
+  }
+  for (const std::string& folder : tree.empty_folders) list_.AddFolder(PathOf(folder));
   return Status::OK();
 }
 
@@ -57,7 +61,11 @@ void Lister::AddObject(const model::Object& object) {
   if (!uri.starts_with(root_) || uri.size() <= root_.size()) {
     return list_.LeaveOut(uri, "there are objects below it, so it is a folder here");
   }
-  list_.Add(uri.substr(root_.size() + 1), object.identity);
+  list_.Add(PathOf(uri), object.identity);
+}
+
+std::string_view Lister::PathOf(std::string_view uri) const {
+  return uri.size() > root_.size() ? uri.substr(root_.size() + 1) : std::string_view();
 }
 
 std::string Lister::BuildManifest() {

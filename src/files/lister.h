@@ -29,6 +29,7 @@ class Lister {
   Status RunAtOnce(Deadline deadline);
   void AddObject(const model::Object& object);
   void TakeOne(const model::Object& object);
+  std::string_view PathOf(std::string_view uri) const;
 
   std::shared_ptr<source::Source> source_;
   std::string uri_;

@@ -23,4 +23,11 @@ std::string_view WhyNoFileName(std::string_view path) {
   }
 }
 
+std::string_view WhyNoLinkTarget(std::string_view target) {
+  if (target.empty()) return "it is a link to nothing";
+  if (target.size() > kTargetBytesMax) return "what it leads to has a name too long";
+  if (target.find('\0') != target.npos) return "what it leads to has a NUL byte";
+  return {};
+}
+
 }  // namespace forebay::files

@@ -14,6 +14,7 @@ namespace {
 using namespace files_format;  // NOLINT: the bytes this file is about
 
 constexpr uint32_t kFileChunkFormatVersion = 1;
+constexpr uint32_t kManifestKeyVersion = 1;
 
 template <typename T>
 Status Cut(std::string_view bytes, const Section& section, std::span<const T>* out) {
@@ -37,9 +38,10 @@ Status CheckHeader(std::string_view bytes, const Header& header) {
   if (std::memcmp(header.magic, kMagic, sizeof(kMagic)) != 0) {
     return Status::Corrupt("these bytes are not a files manifest");
   }
-  if (header.format_version != FilesManifest::kFormatVersion) {
+  if (header.format_version < 1 ||
+      header.format_version > FilesManifest::kFormatVersion) {
     return Status::Unsupported(
-        fmt::format("the files manifest has format version {}, not {}",
+        fmt::format("the files manifest has format version {}, not 1 to {}",
                     header.format_version, FilesManifest::kFormatVersion));
   }
   if (header.size != bytes.size()) {
@@ -127,6 +129,11 @@ std::string_view FilesManifest::Identity(const FileRecord& record) const {
 std::string_view FilesManifest::etag(uint32_t file) const {
   const FileRecord& record = files_[file];
   return (record.text & kEtagBit) != 0 ? Identity(record) : std::string_view();
+}
+
+std::string_view FilesManifest::link_target(uint32_t file) const {
+  const FileRecord& record = files_[file];
+  return record.is_link() ? Identity(record) : std::string_view();
 }
 
 std::string_view FilesManifest::directory_path(uint32_t directory) const {
@@ -224,6 +231,8 @@ Object FilesManifest::object(uint32_t file) const {
   std::string_view identity = Identity(record);
   if ((record.text & kEtagBit) != 0) {
     object.identity.etag = identity;
+  } else if (record.is_link()) {
+    object.identity.etag = "link to " + std::string(identity);
   } else {
     Decoder in(identity);
     object.identity.ctime_ns = in.Get<int64_t>();
@@ -311,7 +320,7 @@ Hash128 FileChunkKey(const FilesManifest& manifest, ChunkRef ref) {
 Hash128 FilesManifestKey(const Hash128& version) {
   Encoder out;
   out.PutString("files manifest");
-  out.Put(FilesManifest::kFormatVersion);
+  out.Put(kManifestKeyVersion);
   out.Put(version.high);
   out.Put(version.low);
   return HashBytes(out.bytes());

@@ -3,6 +3,8 @@
 //
 //   file       a name, a size, an identity; files of a directory follow each other, by
 //              name
+//   link       a file without bytes, whose identity is what it leads to: text, which
+//              nobody has followed
 //   directory  a path; directories of a directory follow each other, by name; 0 is the
 //              root
 //   pack       files of less than 64 KiB, kept as one chunk
@@ -33,6 +35,7 @@ constexpr uint64_t kPackedFileBytes = 64 * kKiB;  // files below this are in pac
 constexpr uint64_t kWholeFileBytes = 64 * kMiB;   // files up to this are one chunk…
 constexpr uint64_t kExtentBytes = 16 * kMiB;      // …larger ones are cut into these
 constexpr uint32_t kNoPack = 0xFFFFFFFF;
+constexpr uint32_t kLinkMark = 0xFFFFFFFF;  // the pack_offset of a link
 // A ChunkRef of a files version: (file, extent), or (pack, kPackGroup).
 constexpr uint32_t kPackGroup = 0xFFFFFFFE;
 
@@ -43,6 +46,8 @@ struct FileRecord {
   int64_t mtime_ns;
   uint32_t pack;  // kNoPack: a chunk or more of its own
   uint32_t pack_offset;
+
+  bool is_link() const { return pack == kNoPack && pack_offset == kLinkMark; }
 };
 static_assert(sizeof(FileRecord) == 32);
 
@@ -74,7 +79,8 @@ struct FilePlace {
 
 class FilesManifest {
  public:
-  static constexpr uint32_t kFormatVersion = 1;
+  // With links or empty directories; 1 without.
+  static constexpr uint32_t kFormatVersion = 2;
 
   // A view of `bytes`, which `owner` keeps alive. An unknown format version is
   // kUnsupported, sections that do not fit are kCorrupt.
@@ -112,7 +118,8 @@ class FilesManifest {
   std::string_view directory_name(uint32_t directory) const;
   uint32_t DirectoryOf(uint32_t file) const;
   std::string FilePath(uint32_t file) const;
-  std::string_view etag(uint32_t file) const;  // empty where the source has none
+  std::string_view etag(uint32_t file) const;         // empty where the source has none
+  std::string_view link_target(uint32_t file) const;  // empty where it is no link
   Object object(uint32_t file) const;
 
   // How many chunks of its own or shared a file has; 0 when it is empty.

@@ -7,6 +7,8 @@ namespace forebay::testing {
 
 namespace {
 
+constexpr std::string_view kLinkTo = "-> ";
+
 std::shared_ptr<const model::FilesManifest> Build(files::FileList list) {
   auto bytes = std::make_shared<const std::string>(
       files::BuildFilesManifest({.root = "s3://b/p", .origin = "o"}, std::move(list)));
@@ -23,7 +25,13 @@ std::shared_ptr<const model::FilesManifest> ManifestOf(const Tree& tree) {
     identity.size = static_cast<int64_t>(bytes.size());
     identity.etag = HashBytes(bytes).ToHex();
     identity.mtime_ns = ++time * 1'000'000'000;
-    list.Add(path, identity);
+    if (path.ends_with('/')) {
+      list.AddFolder(path.substr(0, path.size() - 1));
+    } else if (bytes.starts_with(kLinkTo)) {
+      list.AddLink(path, bytes.substr(kLinkTo.size()), identity.mtime_ns);
+    } else {
+      list.Add(path, identity);
+    }
   }
   return Build(std::move(list));
 }
