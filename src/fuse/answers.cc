@@ -8,6 +8,15 @@ namespace {
 constexpr uint64_t kBlockBytes = 512;  // of st_blocks
 constexpr int64_t kNanos = 1'000'000'000;
 
+uint32_t ModeOf(FileType type) {
+  switch (type) {
+    case FileType::kFile: return S_IFREG | 0444;
+    case FileType::kDirectory: return S_IFDIR | 0555;
+    case FileType::kLink: return S_IFLNK | 0777;
+  }
+  return 0;
+}
+
 }  // namespace
 
 fuse_attr KernelAttributes(const Attributes& attributes, const Look& look) {
@@ -23,7 +32,7 @@ fuse_attr KernelAttributes(const Attributes& attributes, const Look& look) {
   out.blocks = (attributes.size + kBlockBytes - 1) / kBlockBytes;
   out.atime = out.mtime = out.ctime = static_cast<uint64_t>(seconds);
   out.atimensec = out.mtimensec = out.ctimensec = static_cast<uint32_t>(nanos);
-  out.mode = attributes.directory ? S_IFDIR | 0555 : S_IFREG | 0444;
+  out.mode = ModeOf(attributes.type);
   out.nlink = attributes.links;
   out.uid = look.user;
   out.gid = look.group;
@@ -59,7 +68,7 @@ bool DirectoryAnswer::Add(const Entry& entry, const fuse_entry_out* linked) {
   dirent.ino = entry.node;
   dirent.off = entry.next;
   dirent.namelen = static_cast<uint32_t>(entry.name.size());
-  dirent.type = (entry.directory ? S_IFDIR : S_IFREG) >> 12;
+  dirent.type = (ModeOf(entry.type) & S_IFMT) >> 12;
   bytes_.append(reinterpret_cast<const char*>(&dirent), FUSE_NAME_OFFSET);
   bytes_ += entry.name;
   bytes_.resize(end);

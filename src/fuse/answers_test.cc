@@ -12,7 +12,8 @@ namespace forebay::fuse {
 namespace {
 
 TEST(Answers, AttributesAreReadOnlyOnesWithExactTimes) {
-  Attributes file{.node = 9, .directory = false, .size = 1025, .mtime_ns = 5'000'000'007};
+  Attributes file{
+      .node = 9, .type = FileType::kFile, .size = 1025, .mtime_ns = 5'000'000'007};
   fuse_attr attr = KernelAttributes(file, {.user = 3, .group = 4});
   EXPECT_EQ(attr.mode, S_IFREG | 0444);
   EXPECT_EQ(attr.blocks, 3);
@@ -20,7 +21,7 @@ TEST(Answers, AttributesAreReadOnlyOnesWithExactTimes) {
   EXPECT_EQ(attr.mtimensec, 7);
   EXPECT_EQ(attr.uid, 3);
   EXPECT_EQ(attr.gid, 4);
-  Attributes early{.node = 9, .directory = true, .mtime_ns = -1};
+  Attributes early{.node = 9, .type = FileType::kDirectory, .mtime_ns = -1};
   attr = KernelAttributes(early, {});
   EXPECT_EQ(static_cast<int64_t>(attr.mtime), -1);
   EXPECT_EQ(attr.mtimensec, 999'999'999);

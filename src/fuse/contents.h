@@ -21,9 +21,9 @@ class Contents {
   // Bytes from `offset` on, at least one, empty at the end; nullopt: they must be asked
   // for, which may take long.
   virtual std::optional<FileBytes> TryAt(uint32_t file, uint64_t offset) = 0;
-  virtual Result<FileBytes> At(uint32_t file, uint64_t offset) = 0;
+  virtual Result<FileBytes> At(uint32_t file, uint64_t offset, Deadline deadline) = 0;
   // All of a file that is one chunk.
-  virtual Result<FileDescriptor> Descriptor(uint32_t file) = 0;
+  virtual Result<FileDescriptor> Descriptor(uint32_t file, Deadline deadline) = 0;
   // Hints: these will be needed soon, the chunks in the store, the files here. The second
   // waits until they are.
   virtual void Want(std::span<const model::ChunkRef> refs) = 0;
@@ -39,11 +39,11 @@ class RemoteContents final : public Contents {
   std::optional<FileBytes> TryAt(uint32_t file, uint64_t offset) override {
     return files_->TryAt(file, offset);
   }
-  Result<FileBytes> At(uint32_t file, uint64_t offset) override {
-    return files_->At(file, offset);
+  Result<FileBytes> At(uint32_t file, uint64_t offset, Deadline deadline) override {
+    return files_->At(file, offset, deadline);
   }
-  Result<FileDescriptor> Descriptor(uint32_t file) override {
-    return files_->Descriptor(file, 0);
+  Result<FileDescriptor> Descriptor(uint32_t file, Deadline deadline) override {
+    return files_->Descriptor(file, 0, deadline);
   }
   void Want(std::span<const model::ChunkRef> refs) override { files_->Want(refs); }
   void Bring(std::span<const reader::RemoteFiles::Place> places) override {

@@ -17,6 +17,10 @@ constexpr size_t kNameBytesMax = 1024;
 constexpr std::string_view kEtag = "user.forebay.etag";
 constexpr std::string_view kVersion = "user.forebay.version";
 
+FileType TypeOf(const model::FileRecord& record) {
+  return record.is_link() ? FileType::kLink : FileType::kFile;
+}
+
 uint64_t Cookie(uint32_t generation, uint64_t position) {
   return uint64_t{generation} << kCookieBits | position;
 }
@@ -79,12 +83,15 @@ std::optional<Filesystem::File> Filesystem::FindFile(uint64_t node) const {
 }
 
 Attributes Filesystem::OfFile(const Directory& in, uint32_t file) const {
-  const model::FileRecord& record = in.generation->contents->manifest().files()[file];
+  const model::FilesManifest& manifest = in.generation->contents->manifest();
+  const model::FileRecord& record = manifest.files()[file];
   Births::Birth birth = in.generation->births.file(file);
-  return {.node = NodeId{false, in.source, birth.generation, birth.index}.number(),
-          .directory = false,
-          .size = static_cast<uint64_t>(record.size),
-          .mtime_ns = record.mtime_ns};
+  Attributes out{.node = NodeId{false, in.source, birth.generation, birth.index}.number(),
+                 .type = TypeOf(record),
+                 .size = static_cast<uint64_t>(record.size),
+                 .mtime_ns = record.mtime_ns};
+  if (record.is_link()) out.size = manifest.link_target(file).size();
+  return out;
 }
 
 // Sources have no times of folders: it is the newest file's.
@@ -93,7 +100,7 @@ Attributes Filesystem::OfDirectory(const Directory& directory) const {
   const model::DirectoryRecord& record = manifest.directories()[directory.index];
   Attributes out{
       .node = DirectoryNode(directory.source, *directory.generation, directory.index),
-      .directory = true,
+      .type = FileType::kDirectory,
       .links = 2 + record.directory_count};
   size_t first = std::min<size_t>(record.first_file, manifest.files().size());
   size_t count = std::min<size_t>(record.file_count, manifest.files().size() - first);
@@ -106,7 +113,7 @@ Attributes Filesystem::OfDirectory(const Directory& directory) const {
 
 Attributes Filesystem::OfRoot() const {
   return {.node = kRootNode,
-          .directory = true,
+          .type = FileType::kDirectory,
           .mtime_ns = options_.mounted_ns,
           .links = 2 + source_count()};
 }
@@ -166,7 +173,7 @@ std::optional<Entry> Filesystem::EntryAt(const Directory& directory,
     if (index >= manifest.directories().size()) return std::nullopt;
     return Entry{.name = manifest.directory_name(index),
                  .node = DirectoryNode(directory.source, generation, index),
-                 .directory = true};
+                 .type = FileType::kDirectory};
   }
   position -= record.directory_count;
   if (position >= record.file_count) return std::nullopt;
@@ -175,13 +182,15 @@ std::optional<Entry> Filesystem::EntryAt(const Directory& directory,
   Births::Birth birth = generation.births.file(index);
   return Entry{
       .name = manifest.file_name(index),
-      .node = NodeId{false, directory.source, birth.generation, birth.index}.number()};
+      .node = NodeId{false, directory.source, birth.generation, birth.index}.number(),
+      .type = TypeOf(manifest.files()[index])};
 }
 
 int Filesystem::ListSources(uint64_t cookie,
                             const std::function<bool(const Entry&)>& each) const {
   for (uint64_t at = cookie; at < kDots + source_count(); ++at) {
-    Entry entry{.name = at == 0 ? "." : "..", .node = kRootNode, .directory = true};
+    Entry entry{
+        .name = at == 0 ? "." : "..", .node = kRootNode, .type = FileType::kDirectory};
     if (at >= kDots) {
       auto source = static_cast<uint32_t>(at - kDots);
       entry.name = options_.names[source];
@@ -205,7 +214,8 @@ int Filesystem::List(uint64_t node, uint64_t cookie,
   for (uint64_t at = cookie & kPositionMask;; ++at) {
     std::optional<Entry> entry;
     if (at < kDots) {
-      entry = Entry{.name = at == 0 ? "." : "..", .node = node, .directory = true};
+      entry =
+          Entry{.name = at == 0 ? "." : "..", .node = node, .type = FileType::kDirectory};
     } else {
       entry = EntryAt(*directory, at - kDots);
       if (!entry) return 0;
@@ -215,6 +225,13 @@ int Filesystem::List(uint64_t node, uint64_t cookie,
     entry->next = Cookie(generation, at + 1);
     if (!each(*entry)) return 0;
   }
+}
+
+int Filesystem::ReadLink(uint64_t node, std::string* out) const {
+  auto file = FindFile(node);
+  if (!file) return FindDirectory(node, 0) ? EINVAL : ESTALE;
+  *out = file->generation->contents->manifest().link_target(file->index);
+  return out->empty() ? EINVAL : 0;
 }
 
 int Filesystem::ExtendedAttribute(uint64_t node, std::string_view name,
@@ -256,12 +273,13 @@ std::optional<Pieces> Filesystem::TryRead(const File& file, uint64_t offset,
   return pieces;
 }
 
-Result<Pieces> Filesystem::Read(const File& file, uint64_t offset, uint64_t size) {
+Result<Pieces> Filesystem::Read(const File& file, uint64_t offset, uint64_t size,
+                                Deadline deadline) {
   Pieces pieces;
   uint64_t end = offset < file.size ? std::min(size, file.size - offset) + offset : 0;
   while (offset < end) {
     FB_ASSIGN_OR_RETURN(FileBytes piece,
-                        file.generation->contents->At(file.index, offset));
+                        file.generation->contents->At(file.index, offset, deadline));
     if (piece.bytes.empty()) return Status::Corrupt("a chunk of a file is too short");
     piece.bytes = piece.bytes.substr(0, end - offset);
     offset += piece.bytes.size();

@@ -28,9 +28,11 @@ struct Generation {
 };
 using GenerationPtr = std::shared_ptr<const Generation>;
 
+enum class FileType { kFile, kDirectory, kLink };
+
 struct Attributes {
   uint64_t node = 0;
-  bool directory = false;
+  FileType type = FileType::kFile;
   uint64_t size = 0;
   int64_t mtime_ns = 0;
   uint32_t links = 1;
@@ -39,7 +41,7 @@ struct Attributes {
 struct Entry {
   std::string_view name;
   uint64_t node = 0;
-  bool directory = false;
+  FileType type = FileType::kFile;
   uint64_t next = 0;     // where a listing goes on after this one
   bool current = false;  // of the newest version: may be remembered under its name
 };
@@ -70,6 +72,8 @@ class Filesystem {
   // goes on in the version it began in.
   int List(uint64_t node, uint64_t cookie,
            const std::function<bool(const Entry&)>& each) const;
+  // Where a link leads: text, for who asks to follow.
+  int ReadLink(uint64_t node, std::string* out) const;
   int ExtendedAttribute(uint64_t node, std::string_view name, std::string* out) const;
   std::vector<std::string> ExtendedAttributeNames(uint64_t node) const;
 
@@ -82,7 +86,8 @@ class Filesystem {
   std::optional<File> FindFile(uint64_t node) const;
   // Up to `size` bytes; fewer only at the end of the file.
   static std::optional<Pieces> TryRead(const File& file, uint64_t offset, uint64_t size);
-  static Result<Pieces> Read(const File& file, uint64_t offset, uint64_t size);
+  static Result<Pieces> Read(const File& file, uint64_t offset, uint64_t size,
+                             Deadline deadline);
 
   struct Totals {
     uint64_t bytes = 0;

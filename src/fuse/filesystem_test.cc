@@ -50,7 +50,7 @@ class FilesystemTest : public ::testing::Test {
     auto file = filesystem_.FindFile(node);
     if (!file) return "(no file)";
     std::string out;
-    Pieces pieces = Filesystem::Read(*file, offset, size).ValueOrDie();
+    Pieces pieces = Filesystem::Read(*file, offset, size, Deadline::Never()).ValueOrDie();
     for (const FileBytes& piece : pieces) out += piece.bytes;
     return out;
   }
@@ -61,12 +61,44 @@ class FilesystemTest : public ::testing::Test {
 TEST_F(FilesystemTest, FindsFilesAndFoldersAndNothingElse) {
   Show({{"a/b/c", "123"}, {"x", ""}});
   EXPECT_EQ(Find("a/b/c").size, 3);
-  EXPECT_FALSE(Find("a/b/c").directory);
-  EXPECT_TRUE(Find("a/b").directory);
+  EXPECT_EQ(Find("a/b/c").type, FileType::kFile);
+  EXPECT_EQ(Find("a/b").type, FileType::kDirectory);
   EXPECT_EQ(Find("a/c").node, 0);
   EXPECT_EQ(Find("x/y").node, 0);
   Attributes at;
   EXPECT_EQ(filesystem_.Lookup(kRootNode, "..", &at), ENOENT);
+}
+
+TEST_F(FilesystemTest, ShowsLinksAndEmptyFolders) {
+  Show({{"a/b", "123"}, {"a/l", "-> ../no/where"}, {"e/f/", ""}});
+  EXPECT_EQ(Find("a/l").type, FileType::kLink);
+  EXPECT_EQ(Find("a/l").size, std::string("../no/where").size());
+  EXPECT_EQ(Find("e/f").type, FileType::kDirectory);
+  EXPECT_EQ(Find("e/f").links, 2);
+  EXPECT_THAT(List(Find("e/f").node), ElementsAre(".", ".."));
+  std::string target;
+  EXPECT_EQ(filesystem_.ReadLink(Find("a/l").node, &target), 0);
+  EXPECT_EQ(target, "../no/where");
+  EXPECT_EQ(filesystem_.ReadLink(Find("a/b").node, &target), EINVAL);
+  EXPECT_EQ(filesystem_.ReadLink(Find("a").node, &target), EINVAL);
+  filesystem_.List(Find("a").node, 0, [&](const Entry& entry) {
+    EXPECT_EQ(entry.type == FileType::kLink, entry.name == "l") << entry.name;
+    return true;
+  });
+}
+
+TEST_F(FilesystemTest, ALinkThatLeadsElsewhereIsANewInode) {
+  Show({{"stays", "-> x"}, {"moves", "-> x"}, {"becomes", "-> x"}});
+  uint64_t stays = Find("stays").node, moves = Find("moves").node;
+  uint64_t becomes = Find("becomes").node;
+  Show({{"stays", "-> x"}, {"moves", "-> y"}, {"becomes/a", "file"}});
+  EXPECT_EQ(Find("stays").node, stays);
+  EXPECT_NE(Find("moves").node, moves);
+  EXPECT_EQ(Find("becomes").type, FileType::kDirectory);
+  std::string target;
+  EXPECT_EQ(filesystem_.ReadLink(moves, &target), 0);
+  EXPECT_EQ(target, "x");
+  EXPECT_EQ(filesystem_.ReadLink(becomes, &target), 0);
 }
 
 TEST_F(FilesystemTest, AttributesByInodeAreThoseByName) {

@@ -147,11 +147,11 @@ kernel::InitOut AnswerTo(const fuse_init_in& in, bool privileged, Agreement* agr
     offered |= uint64_t{in.flags2} << 32;
   }
   // The inodes of a mount never change: the kernel keeps what it has of them.
-  uint64_t wanted = FUSE_ASYNC_READ | FUSE_DO_READDIRPLUS | FUSE_READDIRPLUS_AUTO |
-                    FUSE_ASYNC_DIO | FUSE_PARALLEL_DIROPS | FUSE_MAX_PAGES |
-                    FUSE_NO_OPEN_SUPPORT | FUSE_NO_OPENDIR_SUPPORT |
-                    FUSE_EXPLICIT_INVAL_DATA | kernel::kInitExtended |
-                    kernel::kDirectIoAllowMmap | kernel::kHasResend;
+  uint64_t wanted =
+      FUSE_ASYNC_READ | FUSE_DO_READDIRPLUS | FUSE_READDIRPLUS_AUTO | FUSE_ASYNC_DIO |
+      FUSE_PARALLEL_DIROPS | FUSE_MAX_PAGES | FUSE_NO_OPEN_SUPPORT |
+      FUSE_NO_OPENDIR_SUPPORT | FUSE_EXPLICIT_INVAL_DATA | FUSE_CACHE_SYMLINKS |
+      kernel::kInitExtended | kernel::kDirectIoAllowMmap | kernel::kHasResend;
   if (privileged) wanted |= kernel::kPassthrough;
   agreement->kernel_minor = in.minor;
   agreement->flags = offered & wanted;

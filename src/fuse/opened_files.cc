@@ -40,12 +40,13 @@ bool OpenedFiles::IsWholeChunk(const Filesystem::File& file) const {
 }
 
 Result<kernel::OpenOut> OpenedFiles::Open(uint64_t node, uint64_t unique,
-                                          const Filesystem::File& file) {
+                                          const Filesystem::File& file,
+                                          Deadline deadline) {
   kernel::OpenOut out{.fh = 0, .open_flags = FOPEN_KEEP_CACHE, .backing_id = 0};
   if (!IsWholeChunk(file)) return out;
   // An open that a process before us began and that is sent again is the same open.
   out.fh = unique & ~kernel::kUniqueResend;
-  FB_ASSIGN_OR_RETURN(int32_t id, BackingOf(node, out.fh, file));
+  FB_ASSIGN_OR_RETURN(int32_t id, BackingOf(node, out.fh, file, deadline));
   if (id > 0) {
     out.open_flags = kernel::kOpenPassthrough;
     out.backing_id = id;
@@ -58,13 +59,13 @@ Result<kernel::OpenOut> OpenedFiles::Open(uint64_t node, uint64_t unique,
 // What is open already is asked of nobody but the supervisor: its chunk may be gone from
 // the store. What a process before us opened is found when its chunk cannot be had.
 Result<int32_t> OpenedFiles::BackingOf(uint64_t node, uint64_t handle,
-                                       const Filesystem::File& file) {
+                                       const Filesystem::File& file, Deadline deadline) {
   Message ask{.say = Say::kOpenBacking, .node = node, .handle = handle};
   if (IsOpen(node)) {
     FB_ASSIGN_OR_RETURN(Message known, options_.supervisor->Call(ask));
     if (known.value != kUnknown) return known.value;
   }
-  auto chunk = file.generation->contents->Descriptor(file.index);
+  auto chunk = file.generation->contents->Descriptor(file.index, deadline);
   if (!chunk.ok()) {
     FB_ASSIGN_OR_RETURN(Message known, options_.supervisor->Call(ask));
     if (known.value != kUnknown) return known.value;

@@ -39,14 +39,15 @@ class OpenedFiles {
   // May have to wait for the file to come.
   bool may_wait(const Filesystem::File& file) const { return IsWholeChunk(file); }
   Result<kernel::OpenOut> Open(uint64_t node, uint64_t unique,
-                               const Filesystem::File& file);
+                               const Filesystem::File& file, Deadline deadline);
   void Release(uint64_t node, uint64_t handle);
 
  private:
   bool IsWholeChunk(const Filesystem::File& file) const;
   bool IsOpen(uint64_t node);
   // The id of the file that the kernel reads, or 0.
-  Result<int32_t> BackingOf(uint64_t node, uint64_t handle, const Filesystem::File& file);
+  Result<int32_t> BackingOf(uint64_t node, uint64_t handle, const Filesystem::File& file,
+                            Deadline deadline);
 
   const Options options_;
   std::mutex mutex_;

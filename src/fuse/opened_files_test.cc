@@ -50,7 +50,7 @@ class OpenedFilesTest : public ::testing::Test {
     Attributes at;
     EXPECT_EQ(filesystem_.Lookup(kRootNode, name, &at), 0);
     node_ = at.node;
-    return files.Open(at.node, unique, *filesystem_.FindFile(at.node));
+    return files.Open(at.node, unique, *filesystem_.FindFile(at.node), Deadline::Never());
   }
   FakeContents& contents() {
     return static_cast<FakeContents&>(*filesystem_.Current(0)->contents);

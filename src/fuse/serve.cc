@@ -111,6 +111,7 @@ class Server {
                      .memory = &memory,
                      .channels = channels,
                      .look = {.user = ::geteuid(), .group = ::getegid()},
+                     .timeout = options_.open.timeout,
                      // Threads may wait for a source that hangs: nothing is tidied up.
                      .on_unmounted = [] { std::_Exit(0); }});
     Channel kernel(channels[0]);

@@ -13,8 +13,23 @@
 namespace forebay::fuse {
 namespace {
 
-// Requests that wait for the node or the source at once.
-constexpr size_t kWaitingMax = 64;
+using Patience = WaitingRoom::Patience;
+
+// How long it takes at most to hear from the node that something is not stored.
+constexpr milliseconds kTryTime = milliseconds(20);
+static_assert(kTryTime <= reader::LinkPool::kBriskTime);
+
+// Until when a task asks that has until `end`.
+Deadline Until(Patience patience, Deadline end) {
+  if (patience == Patience::kWait) return end;
+  return Deadline::After(std::min(kTryTime, end.Remaining()));
+}
+// It was only tried, and has to be waited for.
+bool IsToWait(Patience patience, const Status& status, Deadline end) {
+  return patience == Patience::kTry && status.code() == StatusCode::kDeadline &&
+         !end.passed();
+}
+
 // Pages that a question about a name may touch.
 constexpr uint64_t kLookupBytes = 4 * 4096;
 constexpr uint32_t kNameBytes = 1024;
@@ -83,7 +98,7 @@ int ErrnoOf(const Status& status) {
   return EIO;
 }
 
-Serving::Serving(Options options) : options_(std::move(options)), waiting_(kWaitingMax) {
+Serving::Serving(Options options) : options_(std::move(options)) {
   for (int fd : options_.channels) {
     threads_.emplace_back([this, fd] { Run(Channel(fd)); });
   }
@@ -122,7 +137,7 @@ void Serving::Dispatch(const Request& request) {
     case FUSE_STATFS: return OnStatFilesystem(request);
     case FUSE_GETXATTR: return OnGetExtended(request);
     case FUSE_LISTXATTR: return OnListExtended(request);
-    case FUSE_READLINK: return request.Fail(EINVAL);  // a tree has no links
+    case FUSE_READLINK: return OnReadLink(request);
     case FUSE_RELEASEDIR:
     case FUSE_DESTROY: return request.Done();
     case FUSE_SETATTR:
@@ -163,25 +178,28 @@ void Serving::OnOpen(const Request& request) {
   if (options_.opened->without_message()) return request.Fail(ENOSYS);
   auto file = options_.filesystem->FindFile(request.node());
   if (!file) return request.Fail(ESTALE);
+  Deadline end = Deadline::After(options_.timeout);
   if (!options_.opened->may_wait(*file)) {
-    auto opened = options_.opened->Open(request.node(), request.unique(), *file);
+    auto opened = options_.opened->Open(request.node(), request.unique(), *file, end);
     return void(request.Answer(*opened));
   }
   Ahead(*file, request.node(), 0);
-  waiting_.Submit([this, request,
+  waiting_.Submit([this, request, end,
                    ticket = asked_.Begin(request.unique(), request.asker()),
-                   file = *std::move(file)] {
-    auto opened = options_.opened->Open(request.node(), request.unique(), file);
+                   file = *std::move(file)](Patience patience) {
+    auto opened = options_.opened->Open(request.node(), request.unique(), file,
+                                        Until(patience, end));
+    if (IsToWait(patience, opened.status(), end)) return false;
     if (!ticket->Take()) {
       if (opened.ok()) options_.opened->Release(request.node(), opened->fh);
-      return;
-    }
-    if (!opened.ok()) {
+    } else if (!opened.ok()) {
       LogFailure(file, opened.status());
-      return request.Fail(ErrnoOf(opened.status()));
+      request.Fail(ErrnoOf(opened.status()));
+    } else if (!request.Answer(*opened)) {
+      // Nobody will close what nobody waits for any more.
+      options_.opened->Release(request.node(), opened->fh);
     }
-    // Nobody will close what nobody waits for any more.
-    if (!request.Answer(*opened)) options_.opened->Release(request.node(), opened->fh);
+    return true;
   });
 }
 
@@ -190,9 +208,12 @@ void Serving::Ahead(const Filesystem::File& file, uint64_t node, uint64_t offset
   LookAhead::Ahead ahead = look_ahead_.OnRead(
       {.manifest = &manifest, .node = node, .file = file.index, .offset = offset});
   if (ahead.empty()) return;
-  waiting_.Submit([contents = file.generation->contents, ahead = std::move(ahead)] {
+  waiting_.Submit([contents = file.generation->contents,
+                   ahead = std::move(ahead)](Patience patience) {
+    if (patience == Patience::kTry) return true;  // there are those who wait
     if (!ahead.chunks.empty()) contents->Want(ahead.chunks);
     if (!ahead.files.empty()) contents->Bring(ahead.files);
+    return true;
   });
 }
 
@@ -211,16 +232,19 @@ void Serving::OnRead(const Request& request) {
     request.channel.Answer(request.unique(), *pieces);
     return;
   }
-  waiting_.Submit([request, in, ticket = asked_.Begin(request.unique(), request.asker()),
-                   file = *std::move(file)] {
-    auto pieces = Filesystem::Read(file, in.offset, in.size);
-    if (!ticket->Take()) return;
+  waiting_.Submit([request, in, end = Deadline::After(options_.timeout),
+                   ticket = asked_.Begin(request.unique(), request.asker()),
+                   file = *std::move(file)](Patience patience) {
+    auto pieces = Filesystem::Read(file, in.offset, in.size, Until(patience, end));
+    if (IsToWait(patience, pieces.status(), end)) return false;
+    if (!ticket->Take()) return true;
     if (pieces.ok()) {
       request.channel.Answer(request.unique(), *pieces);
-      return;
+    } else {
+      LogFailure(file, pieces.status());
+      request.Fail(ErrnoOf(pieces.status()));
     }
-    LogFailure(file, pieces.status());
-    request.Fail(ErrnoOf(pieces.status()));
+    return true;
   });
 }
 
@@ -239,6 +263,13 @@ void Serving::OnReadDirectory(const Request& request, bool plus) {
   if (error != 0) return request.Fail(error);
   options_.memory->Touched(4 * answer.bytes().size());  // records, names, tables
   request.channel.Answer(request.unique(), answer.bytes());
+}
+
+void Serving::OnReadLink(const Request& request) {
+  std::string target;
+  int error = options_.filesystem->ReadLink(request.node(), &target);
+  if (error != 0) return request.Fail(error);
+  request.channel.Answer(request.unique(), target);
 }
 
 void Serving::OnStatFilesystem(const Request& request) {

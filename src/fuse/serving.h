@@ -8,7 +8,6 @@
 #include <thread>
 #include <vector>
 
-#include "base/thread_pool.h"
 #include "fuse/answers.h"
 #include "fuse/channel.h"
 #include "fuse/filesystem.h"
@@ -16,6 +15,7 @@
 #include "fuse/memory_budget.h"
 #include "fuse/opened_files.h"
 #include "fuse/waiting_requests.h"
+#include "fuse/waiting_room.h"
 
 namespace forebay::fuse {
 
@@ -27,6 +27,7 @@ class Serving {
     MemoryBudget* memory = nullptr;
     std::vector<int> channels;
     Look look;
+    milliseconds timeout{};  // how long a request may wait for the source
     // Called in a thread of its own once the file system is unmounted.
     std::function<void()> on_unmounted;
   };
@@ -46,6 +47,7 @@ class Serving {
   void OnRelease(const Request& request);
   void OnRead(const Request& request);
   void OnReadDirectory(const Request& request, bool plus);
+  void OnReadLink(const Request& request);
   void OnStatFilesystem(const Request& request);
   void OnGetExtended(const Request& request);
   void OnListExtended(const Request& request);
@@ -57,7 +59,7 @@ class Serving {
   Options options_;
   LookAhead look_ahead_;
   WaitingRequests asked_{IsDying};
-  ThreadPool waiting_;
+  WaitingRoom waiting_{{}};
   std::vector<std::thread> threads_;
 };
 

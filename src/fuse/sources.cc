@@ -7,6 +7,13 @@
 
 namespace forebay::fuse {
 
+Sources::Sources(Options options)
+    : options_(std::move(options)),
+      share_{.links = std::make_shared<reader::LinkPool>(options_.open.node),
+             .mapped = std::make_shared<reader::MappedChunks>(
+                 reader::MappedChunks::Limits{.bytes = options_.mapped_bytes_max})},
+      newest_(options_.specs.size()) {}
+
 // What the process that mounted knows, a successor finds in the same environment.
 Result<reader::OpenOptions> Sources::OptionsOf(const SourceSpec& spec) const {
   reader::OpenOptions options = options_.open;
@@ -32,25 +39,23 @@ Status Sources::Tell(uint32_t source, const Generation& generation, int manifest
   return options_.supervisor->Call(message, fds).status();
 }
 
-Status Sources::Keep(uint32_t source, std::shared_ptr<reader::RemoteFiles> files,
-                     GenerationPtr generation) {
+void Sources::Keep(uint32_t source, std::shared_ptr<reader::RemoteFiles> files,
+                   GenerationPtr generation) {
   {
     std::lock_guard lock(mutex_);
+    auto& newest = newest_[source];
+    if (newest != nullptr) newest->pinned()->CloseDescriptor();
+    newest = files;
     opened_.push_back(std::move(files));
-    // Most are old versions that hardly anybody reads from.
-    uint64_t bytes = std::max<uint64_t>(options_.mapped_bytes_max / opened_.size(), 1);
-    size_t count = std::max<size_t>(reader::RemoteFiles::kMappedMax / opened_.size(), 16);
-    for (const auto& each : opened_) each->LimitMapped(bytes, count);
   }
   options_.filesystem->Add(source, std::move(generation));
-  return Status::OK();
 }
 
 // True when the version is another than the one before.
 Result<bool> Sources::OpenNext(uint32_t source) {
   const SourceSpec& spec = options_.specs[source];
   FB_ASSIGN_OR_RETURN(auto options, OptionsOf(spec));
-  auto opened = reader::RemoteFiles::Open(spec.uri, options);
+  auto opened = reader::RemoteFiles::Open(spec.uri, options, share_);
   if (!opened.ok()) return opened.status().WithContext(RedactUri(spec.uri));
   auto files = *std::move(opened);
   GenerationPtr before = options_.filesystem->Current(source);
@@ -70,8 +75,9 @@ Result<bool> Sources::OpenNext(uint32_t source) {
     FB_ASSIGN_OR_RETURN(generation->births,
                         Births::View(births.get(), *files->manifest()));
   }
-  FB_RETURN_NOT_OK(Tell(source, *generation, files->pinned()->fd.get(), births.get()));
-  FB_RETURN_NOT_OK(Keep(source, std::move(files), std::move(generation)));
+  FB_ASSIGN_OR_RETURN(UniqueFd manifest, files->pinned()->Descriptor());
+  FB_RETURN_NOT_OK(Tell(source, *generation, manifest.get(), births.get()));
+  Keep(source, std::move(files), std::move(generation));
   return true;
 }
 
@@ -82,22 +88,21 @@ Status Sources::Resume(Letter letter) {
   }
   FB_ASSIGN_OR_RETURN(auto mapping, Mapping::Map(letter.fds[0].get(), message.size,
                                                  Mapping::Mode::kShared));
-  auto pinned = std::make_shared<reader::PinnedFiles>();
-  FB_ASSIGN_OR_RETURN(pinned->manifest,
+  FB_ASSIGN_OR_RETURN(auto manifest,
                       model::FilesManifest::View(mapping->bytes(), mapping));
-  pinned->fd = std::move(letter.fds[0]);
   auto generation = std::make_shared<Generation>();
   generation->number = message.generation;
   if (letter.fds.size() > 1) {
-    FB_ASSIGN_OR_RETURN(generation->births,
-                        Births::View(letter.fds[1].get(), *pinned->manifest));
+    FB_ASSIGN_OR_RETURN(generation->births, Births::View(letter.fds[1].get(), *manifest));
   }
   const SourceSpec& spec = options_.specs[message.source];
   FB_ASSIGN_OR_RETURN(auto options, OptionsOf(spec));
-  FB_ASSIGN_OR_RETURN(auto files,
-                      reader::RemoteFiles::Resume(spec.uri, options, std::move(pinned)));
+  auto pinned = std::make_shared<reader::PinnedFiles>(std::move(manifest),
+                                                      std::move(letter.fds[0]));
+  auto files = reader::RemoteFiles::Resume(spec.uri, options, std::move(pinned), share_);
   generation->contents = std::make_shared<RemoteContents>(files);
-  return Keep(message.source, std::move(files), std::move(generation));
+  Keep(message.source, std::move(files), std::move(generation));
+  return Status::OK();
 }
 
 Status Sources::Refresh(std::vector<Refreshed>* out) {
@@ -124,16 +129,12 @@ std::vector<Sources::Refreshed> Sources::LastSteps() const {
   return out;
 }
 
-void Sources::Poll() {
-  std::vector<std::shared_ptr<reader::RemoteFiles>> opened;
-  {
-    std::lock_guard lock(mutex_);
-    opened = opened_;
-  }
-  for (const auto& each : opened) each->Poll();
-}
+void Sources::Poll() { share_.links->Poll(); }
 
 void Sources::LetGoOfPages() {
+  for (const auto& chunk : share_.mapped->All()) {
+    reader::LetGoOfPages(chunk->mapping->bytes());
+  }
   std::lock_guard lock(mutex_);
   for (const auto& each : opened_) each->LetGoOfPages();
 }

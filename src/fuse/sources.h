@@ -25,7 +25,7 @@ class Sources {
     Filesystem* filesystem = nullptr;
     SupervisorLink* supervisor = nullptr;
   };
-  explicit Sources(Options options) : options_(std::move(options)) {}
+  explicit Sources(Options options);
 
   // Every source at its version of now; the supervisor is told.
   Status Open();
@@ -50,13 +50,16 @@ class Sources {
  private:
   Result<reader::OpenOptions> OptionsOf(const SourceSpec& spec) const;
   Result<bool> OpenNext(uint32_t source);
-  Status Keep(uint32_t source, std::shared_ptr<reader::RemoteFiles> files,
-              GenerationPtr generation);
+  void Keep(uint32_t source, std::shared_ptr<reader::RemoteFiles> files,
+            GenerationPtr generation);
   Status Tell(uint32_t source, const Generation& generation, int manifest, int births);
 
   Options options_;
   mutable std::mutex mutex_;
+  // Of all versions of all sources: refreshes take no more memory and no more links.
+  reader::FilesShare share_;
   std::vector<std::shared_ptr<reader::RemoteFiles>> opened_;
+  std::vector<std::shared_ptr<reader::RemoteFiles>> newest_;  // by source
 };
 
 }  // namespace forebay::fuse

@@ -26,11 +26,11 @@ class FakeContents final : public Contents {
     if (!mapped) return std::nullopt;
     return Cut(file, offset);
   }
-  Result<FileBytes> At(uint32_t file, uint64_t offset) override {
+  Result<FileBytes> At(uint32_t file, uint64_t offset, Deadline) override {
     return Cut(file, offset);
   }
   // A memfd with the file's bytes and `extra_bytes` more; an error without `mapped`.
-  Result<FileDescriptor> Descriptor(uint32_t file) override {
+  Result<FileDescriptor> Descriptor(uint32_t file, Deadline) override {
     ++descriptors;
     if (!mapped) return Status::Changed("it is another one now");
     std::string bytes = tree_.at(manifest_->FilePath(file)) + std::string(extra_bytes, 0);

@@ -1,8 +1,15 @@
 #include "reader/files/files_link.h"
 
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <new>
 #include <thread>
+
+#include "base/errno_status.h"
 
 namespace forebay::reader {
 namespace {
@@ -12,11 +19,27 @@ constexpr milliseconds kRetryPause = milliseconds(20);
 // row means that the store is too small for what is asked at once.
 constexpr int kCancelledMax = 20;
 constexpr milliseconds kHintTimeout = milliseconds(20);
+// How much later than asked for the node may say that time is up.
+constexpr milliseconds kAnswerTime = milliseconds(2000);
+// Versions that one connection knows; with more it begins anew.
+constexpr size_t kViewsMax = 64;
 
 template <typename T>
 Result<T> Expect(Answer answer) {
   if (auto* message = std::get_if<T>(&answer.message)) return std::move(*message);
   return Status::Corrupt("the node gave an answer that does not fit the question");
+}
+
+Result<UniqueFd> CopyOf(std::string_view bytes) {
+  UniqueFd fd(::memfd_create("manifest", MFD_CLOEXEC));
+  if (!fd.valid()) return ErrnoStatus(errno, "make room for a manifest");
+  while (!bytes.empty()) {
+    ssize_t n = ::write(fd.get(), bytes.data(), bytes.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return ErrnoStatus(errno, "copy a manifest");
+    bytes.remove_prefix(static_cast<size_t>(n));
+  }
+  return fd;
 }
 
 uint64_t Millis(Deadline deadline) {
@@ -25,52 +48,87 @@ uint64_t Millis(Deadline deadline) {
 
 }  // namespace
 
-FilesLink::FilesLink(const Context* context, std::shared_ptr<const PinnedFiles> pinned)
-    : context_(context),
-      pinned_(std::move(pinned)),
-      link_(context->options.node,
-            [this](const wire::Evicted& evicted) {
-              if (evicted.view == view_) context_->on_evicted(evicted.refs);
-            }),
-      unmapped_(std::make_shared<Unmapped>()) {}
-
-Result<std::shared_ptr<const PinnedFiles>> FilesLink::Open(Deadline deadline) {
-  FB_RETURN_NOT_OK(WithNode(deadline, [] { return Status::OK(); }));
-  return pinned_;
+Result<UniqueFd> PinnedFiles::Descriptor() const {
+  {
+    std::lock_guard lock(mutex_);
+    if (fd_.valid()) {
+      UniqueFd same(::fcntl(fd_.get(), F_DUPFD_CLOEXEC, 0));
+      if (!same.valid()) return ErrnoStatus(errno, "hand on a manifest");
+      return same;
+    }
+  }
+  return CopyOf(manifest->bytes());
 }
 
-Status FilesLink::EnsureOpen(Deadline deadline) {
+void PinnedFiles::CloseDescriptor() const {
+  std::lock_guard lock(mutex_);
+  fd_.Reset();
+}
+
+FilesLink::FilesLink(NodeOptions node)
+    : link_(std::move(node),
+            [this](const wire::Evicted& evicted) { OnEvicted(evicted); }),
+      unmapped_(std::make_shared<Unmapped>()) {}
+
+void FilesLink::OnEvicted(const wire::Evicted& evicted) {
+  for (const View& view : views_) {
+    if (view.number != evicted.view) continue;
+    auto tree = view.tree.lock();
+    if (tree != nullptr) tree->mapped->Forget(tree.get(), evicted.refs);
+  }
+}
+
+Result<std::shared_ptr<const PinnedFiles>> FilesLink::Open(const FilesTreePtr& tree,
+                                                           Deadline deadline) {
+  FB_RETURN_NOT_OK(WithNode(tree, deadline, [] { return Status::OK(); }));
+  return std::move(opened_);
+}
+
+Status FilesLink::EnsureOpen(const FilesTreePtr& tree, Deadline deadline) {
+  // A node keeps every version that a connection has opened.
+  if (views_.size() >= kViewsMax) link_.Disconnect();
   FB_RETURN_NOT_OK(link_.Ensure(deadline));
-  if (generation_ == link_.generation()) return Status::OK();
-  wire::OpenFiles open{.uri = context_->uri,
-                       .options = context_->options.source,
-                       .timeout_ms = Millis(deadline)};
+  if (generation_ != link_.generation()) views_.clear();
+  generation_ = link_.generation();
+  for (const View& view : views_) {
+    // Another version may have come to lie where one was.
+    if (view.place != tree.get() || view.tree.expired()) continue;
+    view_ = view.number;
+    return Status::OK();
+  }
+  FB_ASSIGN_OR_RETURN(wire::FilesOpened opened, AskToOpen(tree, deadline));
+  view_ = opened.view;
+  views_.push_back({tree.get(), tree, opened.view});
+  return TellHeld(tree, deadline);
+}
+
+Result<wire::FilesOpened> FilesLink::AskToOpen(const FilesTreePtr& tree,
+                                               Deadline deadline) {
+  wire::OpenFiles open{
+      .uri = tree->uri, .options = tree->options.source, .timeout_ms = Millis(deadline)};
   std::vector<int> fds;
-  if (pinned_ != nullptr) {
-    open.pinned_bytes = pinned_->manifest->bytes().size();
-    fds.push_back(pinned_->fd.get());
+  UniqueFd pinned_fd;
+  if (tree->pinned != nullptr) {
+    open.pinned_bytes = tree->pinned->manifest->bytes().size();
+    FB_ASSIGN_OR_RETURN(pinned_fd, tree->pinned->Descriptor());
+    fds.push_back(pinned_fd.get());
   }
   FB_ASSIGN_OR_RETURN(Answer answer, link_.Call(open, fds, deadline));
   if (answer.fds.size() != 1) return Status::Corrupt("the node sent no manifest");
   UniqueFd fd = std::move(answer.fds[0]);
   FB_ASSIGN_OR_RETURN(auto opened, Expect<wire::FilesOpened>(std::move(answer)));
-  if (pinned_ == nullptr) {
-    FB_ASSIGN_OR_RETURN(auto mapping, Mapping::Map(fd.get(), opened.manifest_bytes,
-                                                   Mapping::Mode::kShared));
-    auto pinned = std::make_shared<PinnedFiles>();
-    FB_ASSIGN_OR_RETURN(pinned->manifest,
-                        model::FilesManifest::View(mapping->bytes(), mapping));
-    pinned->fd = std::move(fd);
-    pinned_ = std::move(pinned);
-  }
-  view_ = opened.view;
-  generation_ = link_.generation();
-  return TellHeld(deadline);
+  if (tree->pinned != nullptr) return opened;
+  FB_ASSIGN_OR_RETURN(auto mapping, Mapping::Map(fd.get(), opened.manifest_bytes,
+                                                 Mapping::Mode::kShared));
+  FB_ASSIGN_OR_RETURN(auto manifest,
+                      model::FilesManifest::View(mapping->bytes(), mapping));
+  opened_ = std::make_shared<PinnedFiles>(std::move(manifest), std::move(fd));
+  return opened;
 }
 
-Status FilesLink::TellHeld(Deadline deadline) {
+Status FilesLink::TellHeld(const FilesTreePtr& tree, Deadline deadline) {
   std::vector<wire::ChunkHandle> held;
-  for (const auto& chunk : context_->held(unmapped_.get())) {
+  for (const auto& chunk : tree->mapped->HandedBy(tree.get(), unmapped_.get())) {
     held.push_back({chunk->handed.ref, chunk->mapping->size()});
     chunk->handed = {generation_, view_, chunk->handed.ref};
   }
@@ -84,15 +142,16 @@ Status FilesLink::TellHeld(Deadline deadline) {
   return Status::OK();
 }
 
-Status FilesLink::WithNode(Deadline deadline, const std::function<Status()>& attempt) {
+Status FilesLink::WithNode(const FilesTreePtr& tree, Deadline deadline,
+                           const std::function<Status()>& attempt) {
   int cancelled = 0;
   for (;;) {
-    Status status = EnsureOpen(deadline);
+    Status status = EnsureOpen(tree, deadline);
     if (status.ok()) status = attempt();
     if (status.ok()) return status;
     // Who has a version goes on with it at the next node.
     bool gone = status.code() == StatusCode::kUnavailable && !link_.connected() &&
-                (link_.generation() > 0 || pinned_ != nullptr);
+                (link_.generation() > 0 || tree->pinned != nullptr);
     // An interrupted wait loses the connection; a chunk that was evicted does not.
     bool evicted = status.code() == StatusCode::kCancelled && link_.connected();
     bool again = gone || (evicted && ++cancelled <= kCancelledMax);
@@ -101,21 +160,24 @@ Status FilesLink::WithNode(Deadline deadline, const std::function<Status()>& att
   }
 }
 
-Status FilesLink::Get(std::span<const model::ChunkRef> refs, const Take& take,
-                      Deadline deadline) {
+Status FilesLink::Get(const Asked& asked, const Take& take, Deadline deadline) {
   size_t done = 0;
-  return WithNode(deadline, [&]() -> Status {
-    while (done < refs.size()) {
+  // The node says that time is up; hearing that keeps the connection.
+  Deadline patience = Deadline::After(deadline.Remaining() + kAnswerTime);
+  return WithNode(asked.tree, deadline, [&]() -> Status {
+    while (done < asked.refs.size()) {
       // After a broken connection the rest is asked for again.
-      auto rest = refs.subspan(done, std::min(wire::kRequestRefsMax, refs.size() - done));
+      auto rest = asked.refs.subspan(
+          done, std::min(wire::kRequestRefsMax, asked.refs.size() - done));
       wire::GetChunks get{.view = view_,
-                          .timeout_ms = Millis(deadline),
+                          .timeout_ms = std::max<uint64_t>(Millis(deadline), 1),
                           .refs = {rest.begin(), rest.end()}};
       FB_ASSIGN_OR_RETURN(uint64_t request, link_.Send(std::move(get), {}, deadline));
       for (size_t end = done + rest.size(); done < end;) {
-        FB_ASSIGN_OR_RETURN(Answer answer, link_.Receive(request, deadline));
-        FB_ASSIGN_OR_RETURN(size_t taken,
-                            TakeAnswer(std::move(answer), end - done, take));
+        FB_ASSIGN_OR_RETURN(Answer answer, link_.Receive(request, patience));
+        FB_ASSIGN_OR_RETURN(
+            size_t taken,
+            TakeAnswer(std::move(answer), {asked.tree, rest.last(end - done)}, take));
         done += taken;
       }
     }
@@ -123,18 +185,20 @@ Status FilesLink::Get(std::span<const model::ChunkRef> refs, const Take& take,
   });
 }
 
-Result<size_t> FilesLink::TakeAnswer(Answer answer, size_t wanted, const Take& take) {
+Result<size_t> FilesLink::TakeAnswer(Answer answer, const Asked& asked,
+                                     const Take& take) {
   if (auto* failure = std::get_if<wire::Failure>(&answer.message)) return failure->status;
   auto* chunks = std::get_if<wire::Chunks>(&answer.message);
   if (chunks == nullptr || chunks->chunks.size() != answer.fds.size() ||
-      chunks->chunks.empty() || chunks->chunks.size() > wanted) {
+      chunks->chunks.empty() || chunks->chunks.size() > asked.refs.size()) {
     return Status::Corrupt("the node handed over other chunks than asked for");
   }
   tight_ = chunks->tight;
+  const model::FilesManifest& manifest = *asked.tree->pinned->manifest;
   for (size_t i = 0; i < chunks->chunks.size(); ++i) {
     const wire::ChunkHandle& handle = chunks->chunks[i];
-    if (!pinned_->manifest->Contains(handle.ref) ||
-        pinned_->manifest->ChunkBytes(handle.ref) != handle.size) {
+    if (!manifest.Contains(handle.ref) ||
+        manifest.ChunkBytes(handle.ref) != handle.size) {
       return Status::Corrupt("the node handed over a chunk of another size");
     }
     FB_RETURN_NOT_OK(take(handle, std::move(answer.fds[i])));
@@ -142,8 +206,7 @@ Result<size_t> FilesLink::TakeAnswer(Answer answer, size_t wanted, const Take& t
   return chunks->chunks.size();
 }
 
-Result<std::shared_ptr<MappedChunk>> FilesLink::Map(const wire::ChunkHandle& handle,
-                                                    int fd) {
+Result<ChunkPtr> FilesLink::Map(const wire::ChunkHandle& handle, int fd) {
   auto chunk = std::make_shared<MappedChunk>();
   FB_ASSIGN_OR_RETURN(chunk->mapping,
                       Mapping::Map(fd, handle.size, Mapping::Mode::kShared));
@@ -157,17 +220,19 @@ void FilesLink::Drop(const wire::ChunkHandle& handle) {
   unmapped_->entries.push_back({generation_, view_, handle.ref});
 }
 
-void FilesLink::Want(std::span<const model::ChunkRef> refs) {
-  if (!link_.connected() || generation_ != link_.generation() || refs.empty()) return;
-  auto part = refs.subspan(0, std::min(refs.size(), wire::kRequestRefsMax));
+void FilesLink::Want(const Asked& asked) {
+  if (asked.refs.empty()) return;
+  if (!EnsureOpen(asked.tree, Deadline::After(kAnswerTime)).ok()) return;
+  auto part = asked.refs.first(std::min(asked.refs.size(), wire::kRequestRefsMax));
   wire::Want want{.view = view_, .refs = {part.begin(), part.end()}};
   (void)link_.Send(std::move(want), {}, Deadline::After(kHintTimeout));
 }
 
 Result<wire::WarmupState> FilesLink::Warmup(
-    const std::function<void(const wire::WarmupState&)>& report, Deadline deadline) {
+    const FilesTreePtr& tree, const std::function<void(const wire::WarmupState&)>& report,
+    Deadline deadline) {
   wire::WarmupState state;
-  FB_RETURN_NOT_OK(WithNode(deadline, [&]() -> Status {
+  FB_RETURN_NOT_OK(WithNode(tree, deadline, [&]() -> Status {
     wire::Warmup warmup{.view = view_, .timeout_ms = Millis(deadline)};
     FB_ASSIGN_OR_RETURN(uint64_t request, link_.Send(warmup, {}, deadline));
     do {
@@ -183,9 +248,9 @@ Result<wire::WarmupState> FilesLink::Warmup(
   return state;
 }
 
-Result<wire::Coverage> FilesLink::Coverage(Deadline deadline) {
+Result<wire::Coverage> FilesLink::Coverage(const FilesTreePtr& tree, Deadline deadline) {
   wire::Coverage coverage;
-  FB_RETURN_NOT_OK(WithNode(deadline, [&]() -> Status {
+  FB_RETURN_NOT_OK(WithNode(tree, deadline, [&]() -> Status {
     FB_ASSIGN_OR_RETURN(Answer answer,
                         link_.Call(wire::GetCoverage{view_}, {}, deadline));
     FB_ASSIGN_OR_RETURN(coverage, Expect<wire::Coverage>(std::move(answer)));
@@ -194,8 +259,8 @@ Result<wire::Coverage> FilesLink::Coverage(Deadline deadline) {
   return coverage;
 }
 
-Result<uint32_t> FilesLink::NodePid(Deadline deadline) {
-  FB_RETURN_NOT_OK(WithNode(deadline, [] { return Status::OK(); }));
+Result<uint32_t> FilesLink::NodePid(const FilesTreePtr& tree, Deadline deadline) {
+  FB_RETURN_NOT_OK(WithNode(tree, deadline, [] { return Status::OK(); }));
   return link_.node().pid;
 }
 
@@ -211,7 +276,8 @@ void FilesLink::TellUnmapped() {
     if (unmapped_->entries.empty()) return;
     entries.swap(unmapped_->entries);
   }
-  wire::Release release{.view = view_, .refs = {}};
+  std::ranges::sort(entries, {}, &Unmapped::Entry::view);
+  wire::Release release;
   auto flush = [&] {
     if (release.refs.empty() || !link_.connected()) return;
     (void)link_.Send(release, {}, Deadline::After(kHintTimeout));
@@ -219,8 +285,10 @@ void FilesLink::TellUnmapped() {
   };
   for (const Unmapped::Entry& entry : entries) {
     if (entry.generation != link_.generation()) continue;
+    bool full = release.refs.size() == wire::kRequestRefsMax;
+    if (full || release.view != entry.view) flush();
+    release.view = entry.view;
     release.refs.push_back(entry.ref);
-    if (release.refs.size() == wire::kRequestRefsMax) flush();
   }
   flush();
 }

@@ -12,76 +12,52 @@
 namespace forebay::reader {
 namespace {
 
-// Threads that ask the node at once; more wait for one of these.
-constexpr size_t kLinksMax = 32;
 constexpr milliseconds kPollEvery = milliseconds(200);
+
+int64_t NowMillis() {
+  auto now = std::chrono::steady_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<milliseconds>(now).count();
+}
 
 bool IsPack(model::ChunkRef ref) { return ref.group == model::kPackGroup; }
 
 }  // namespace
 
-// Takes an idle link or makes one; waits when there are too many.
-class RemoteFiles::Lent {
- public:
-  explicit Lent(RemoteFiles* files) : files_(files) {
-    std::unique_lock lock(files_->mutex_);
-    files_->returned_.wait(
-        lock, [&] { return !files_->idle_.empty() || files_->link_count_ < kLinksMax; });
-    if (files_->idle_.empty()) {
-      ++files_->link_count_;
-      link_ = std::make_unique<FilesLink>(&files_->context_, files_->pinned_);
-    } else {
-      link_ = std::move(files_->idle_.back());
-      files_->idle_.pop_back();
-    }
-    lock.unlock();
-    link_->Poll();
-  }
-  ~Lent() {
-    {
-      std::lock_guard lock(files_->mutex_);
-      files_->idle_.push_back(std::move(link_));
-    }
-    files_->returned_.notify_one();
-  }
-  Lent(const Lent&) = delete;
-  Lent& operator=(const Lent&) = delete;
-  FilesLink* operator->() { return link_.get(); }
-  FilesLink& operator*() { return *link_; }
-
- private:
-  RemoteFiles* files_;
-  std::unique_ptr<FilesLink> link_;
-};
-
-RemoteFiles::RemoteFiles(std::string uri, OpenOptions options)
-    : context_{.uri = std::move(uri),
-               .options = std::move(options),
-               .on_evicted = [this](const auto& refs) { OnEvicted(refs); },
-               .held = [this](const Unmapped* by) { return Held(by); }},
+RemoteFiles::RemoteFiles(FilesTree tree, FilesShare share)
+    : links_(std::move(share.links)),
       pid_(::getpid()),
-      polled_(std::chrono::steady_clock::now()) {}
+      poll_at_(NowMillis() + kPollEvery.count()) {
+  if (links_ == nullptr) links_ = std::make_shared<LinkPool>(tree.options.node);
+  tree.mapped = std::move(share.mapped);
+  if (tree.mapped == nullptr) {
+    tree.mapped = std::make_shared<MappedChunks>(MappedChunks::Limits{});
+  }
+  tree_ = std::make_shared<FilesTree>(std::move(tree));
+}
 
-RemoteFiles::~RemoteFiles() = default;
+RemoteFiles::~RemoteFiles() {
+  bool shared = tree_->mapped.use_count() > 1;
+  if (shared) tree_->mapped->ForgetAll(tree_.get());
+}
 
 Result<std::shared_ptr<RemoteFiles>> RemoteFiles::Open(const std::string& uri,
-                                                       OpenOptions options) {
+                                                       OpenOptions options,
+                                                       FilesShare share) {
   FB_RETURN_NOT_OK(AddSourceEnvironment(uri, &options.source));
   FB_ASSIGN_OR_RETURN(std::string absolute, AbsoluteUri(uri));
-  auto files = std::shared_ptr<RemoteFiles>(
-      new RemoteFiles(std::move(absolute), std::move(options)));
-  Lent link(files.get());
-  FB_ASSIGN_OR_RETURN(files->pinned_, link->Open(files->NewDeadline()));
+  auto files = std::shared_ptr<RemoteFiles>(new RemoteFiles(
+      {.uri = std::move(absolute), .options = std::move(options)}, std::move(share)));
+  Deadline deadline = files->NewDeadline();
+  FB_ASSIGN_OR_RETURN(auto link, files->links_->Take(deadline));
+  FB_ASSIGN_OR_RETURN(files->tree_->pinned, link->Open(files->tree_, deadline));
   return files;
 }
 
-Result<std::shared_ptr<RemoteFiles>> RemoteFiles::Resume(
+std::shared_ptr<RemoteFiles> RemoteFiles::Resume(
     const std::string& uri, OpenOptions options,
-    std::shared_ptr<const PinnedFiles> pinned) {
-  auto files =
-      std::shared_ptr<RemoteFiles>(new RemoteFiles(std::string(uri), std::move(options)));
-  files->pinned_ = std::move(pinned);
-  return files;
+    std::shared_ptr<const PinnedFiles> pinned, FilesShare share) {
+  FilesTree tree{.uri = uri, .options = std::move(options), .pinned = std::move(pinned)};
+  return std::shared_ptr<RemoteFiles>(new RemoteFiles(std::move(tree), std::move(share)));
 }
 
 // In a child the parent's connections must not be used, and a lock that another thread of
@@ -89,10 +65,8 @@ Result<std::shared_ptr<RemoteFiles>> RemoteFiles::Resume(
 void RemoteFiles::CheckFork() {
   if (pid_ == ::getpid()) return;
   pid_ = ::getpid();
-  new (&mutex_) std::mutex;
-  new (&returned_) std::condition_variable;
-  link_count_ = idle_.size();
-  for (auto& link : idle_) link->Abandon();
+  tree_->mapped->AfterFork();
+  links_->AfterFork();
 }
 
 model::ChunkRef RemoteFiles::RefOf(uint32_t file, uint64_t offset) const {
@@ -113,34 +87,31 @@ std::optional<FileBytes> RemoteFiles::TryAt(uint32_t file, uint64_t offset) {
   CheckFork();
   if (file >= manifest()->files().size()) return std::nullopt;
   if (offset >= static_cast<uint64_t>(manifest()->files()[file].size)) return FileBytes{};
-  model::ChunkRef ref = manifest()->PlaceOf(file, offset).ref;
-  ChunkPtr chunk;
-  {
-    std::lock_guard lock(mutex_);
-    auto found = mapped_.find(ref);
-    if (found == mapped_.end() && IsPack(ref)) found = mapped_.find({file, 0});
-    if (found == mapped_.end()) return std::nullopt;
-    chunk = found->second.chunk;
-    found->second.used = ++uses_;
-  }
+  model::ChunkRef refs[] = {manifest()->PlaceOf(file, offset).ref, {file, 0}};
+  size_t count = IsPack(refs[0]) ? 2 : 1;
+  ChunkPtr chunk = tree_->mapped->Find(tree_.get(), {refs, count});
+  if (chunk == nullptr) return std::nullopt;
   return Cut(chunk, file, offset);
 }
 
-Result<FileBytes> RemoteFiles::At(uint32_t file, uint64_t offset) {
+Status RemoteFiles::Map(std::span<const model::ChunkRef> refs, ChunkPtr* last,
+                        Deadline deadline) {
+  FB_ASSIGN_OR_RETURN(auto link, links_->Take(deadline));
+  auto take = [&](const wire::ChunkHandle& handle, UniqueFd fd) -> Status {
+    FB_ASSIGN_OR_RETURN(ChunkPtr chunk, link->Map(handle, fd.get()));
+    *last = tree_->mapped->Keep(tree_.get(), std::move(chunk), link->tight());
+    return Status::OK();
+  };
+  return link->Get({tree_, refs}, take, deadline);
+}
+
+Result<FileBytes> RemoteFiles::At(uint32_t file, uint64_t offset, Deadline deadline) {
   if (file >= manifest()->files().size()) return Status::Invalid("no such file");
   PollNowAndThen();
   if (auto there = TryAt(file, offset)) return *std::move(there);
   model::ChunkRef ref = RefOf(file, offset);
   ChunkPtr chunk;
-  {
-    Lent link(this);
-    auto take = [&](const wire::ChunkHandle& handle, UniqueFd fd) -> Status {
-      FB_ASSIGN_OR_RETURN(chunk, link->Map(handle, fd.get()));
-      chunk = Keep(*link, std::move(chunk));
-      return Status::OK();
-    };
-    FB_RETURN_NOT_OK(link->Get({&ref, 1}, take, NewDeadline()));
-  }
+  FB_RETURN_NOT_OK(Map({&ref, 1}, &chunk, deadline));
   return Cut(chunk, file, offset);
 }
 
@@ -168,16 +139,12 @@ Status RemoteFiles::Bring(std::span<const Place> places) {
   std::ranges::sort(missing);
   missing.erase(std::ranges::unique(missing).begin(), missing.end());
   if (missing.empty()) return Status::OK();
-  Lent link(this);
-  auto take = [&](const wire::ChunkHandle& handle, UniqueFd fd) -> Status {
-    FB_ASSIGN_OR_RETURN(ChunkPtr chunk, link->Map(handle, fd.get()));
-    Keep(*link, std::move(chunk));
-    return Status::OK();
-  };
-  return link->Get(missing, take, NewDeadline());
+  ChunkPtr last;
+  return Map(missing, &last, NewDeadline());
 }
 
-Result<FileDescriptor> RemoteFiles::Descriptor(uint32_t file, uint64_t offset) {
+Result<FileDescriptor> RemoteFiles::Descriptor(uint32_t file, uint64_t offset,
+                                               Deadline deadline) {
   CheckFork();
   if (file >= manifest()->files().size() ||
       offset >= static_cast<uint64_t>(manifest()->files()[file].size)) {
@@ -185,7 +152,7 @@ Result<FileDescriptor> RemoteFiles::Descriptor(uint32_t file, uint64_t offset) {
   }
   model::ChunkRef ref = RefOf(file, offset);
   FileDescriptor out;
-  Lent link(this);
+  FB_ASSIGN_OR_RETURN(auto link, links_->Take(deadline));
   auto take = [&](const wire::ChunkHandle& handle, UniqueFd fd) -> Status {
     model::FilePlace place = manifest()->PlaceOf(file, offset);
     bool alone = IsPack(place.ref) && !IsPack(handle.ref);
@@ -193,7 +160,7 @@ Result<FileDescriptor> RemoteFiles::Descriptor(uint32_t file, uint64_t offset) {
     link->Drop(handle);
     return Status::OK();
   };
-  FB_RETURN_NOT_OK(link->Get({&ref, 1}, take, NewDeadline()));
+  FB_RETURN_NOT_OK(link->Get({tree_, {&ref, 1}}, take, deadline));
   return out;
 }
 
@@ -201,150 +168,61 @@ Result<std::shared_ptr<const MappedChunk>> RemoteFiles::Chunk(model::ChunkRef re
   CheckFork();
   if (!manifest()->Contains(ref)) return Status::Invalid("no such chunk of a file");
   ChunkPtr chunk;
-  Lent link(this);
+  Deadline deadline = NewDeadline();
+  FB_ASSIGN_OR_RETURN(auto link, links_->Take(deadline));
   auto take = [&](const wire::ChunkHandle& handle, UniqueFd fd) -> Status {
     if (handle.ref != ref) return Status::Corrupt("the node handed over another chunk");
     FB_ASSIGN_OR_RETURN(chunk, link->Map(handle, fd.get()));
     return Status::OK();
   };
-  FB_RETURN_NOT_OK(link->Get({&ref, 1}, take, NewDeadline()));
+  FB_RETURN_NOT_OK(link->Get({tree_, {&ref, 1}}, take, deadline));
   return std::shared_ptr<const MappedChunk>(std::move(chunk));
 }
 
-// Threads that asked for the same chunk at once keep one mapping of it.
-RemoteFiles::ChunkPtr RemoteFiles::Keep(FilesLink& link, ChunkPtr chunk) {
-  std::vector<ChunkPtr> dropped;  // unmapped outside the lock
-  std::lock_guard lock(mutex_);
-  if (link.tight() || mapped_.size() >= mapped_count_max_) DropUnused(&dropped);
-  Kept& kept = mapped_[chunk->handed.ref];
-  kept.used = ++uses_;
-  if (kept.chunk == nullptr) {
-    mapped_bytes_ += chunk->mapping->size();
-    kept.chunk = std::move(chunk);
-  } else {
-    dropped.push_back(std::move(chunk));
-  }
-  ChunkPtr out = kept.chunk;
-  if (mapped_bytes_max_ != 0 && mapped_bytes_ > mapped_bytes_max_) DropOldest(&dropped);
-  return out;
+void LetGoOfPages(std::string_view mapped) {
+  if (mapped.empty()) return;
+  // Shared mappings begin at a page; their pages stay in the page cache.
+  (void)::madvise(const_cast<char*>(mapped.data()), mapped.size(), MADV_DONTNEED);
 }
 
-void RemoteFiles::DropUnused(std::vector<ChunkPtr>* dropped) {
-  std::erase_if(mapped_, [&](auto& entry) {
-    if (entry.second.chunk.use_count() > 1) return false;
-    mapped_bytes_ -= entry.second.chunk->mapping->size();
-    dropped->push_back(std::move(entry.second.chunk));
-    return true;
-  });
-}
-
-// A quarter at once, so that the search for the oldest is rare.
-void RemoteFiles::DropOldest(std::vector<ChunkPtr>* dropped) {
-  std::vector<std::pair<uint64_t, model::ChunkRef>> idle;
-  for (const auto& [ref, kept] : mapped_) {
-    if (kept.chunk.use_count() == 1) idle.emplace_back(kept.used, ref);
-  }
-  std::ranges::sort(idle);
-  uint64_t goal = mapped_bytes_max_ - mapped_bytes_max_ / 4;
-  for (const auto& [used, ref] : idle) {
-    if (mapped_bytes_ <= goal) return;
-    auto found = mapped_.find(ref);
-    mapped_bytes_ -= found->second.chunk->mapping->size();
-    dropped->push_back(std::move(found->second.chunk));
-    mapped_.erase(found);
-  }
-}
-
-void RemoteFiles::LimitMapped(uint64_t bytes, size_t count) {
-  std::vector<ChunkPtr> dropped;
-  std::lock_guard lock(mutex_);
-  mapped_bytes_max_ = bytes;
-  mapped_count_max_ = count == 0 ? kMappedMax : count;
-  if (bytes != 0 && mapped_bytes_ > bytes) DropOldest(&dropped);
-}
-
-void RemoteFiles::LetGoOfPages() {
-  std::vector<ChunkPtr> chunks;
-  {
-    std::lock_guard lock(mutex_);
-    for (const auto& [ref, kept] : mapped_) chunks.push_back(kept.chunk);
-  }
-  auto let_go = [](std::string_view bytes) {
-    if (bytes.empty()) return;
-    // Shared mappings begin at a page; their pages stay in the page cache.
-    (void)::madvise(const_cast<char*>(bytes.data()), bytes.size(), MADV_DONTNEED);
-  };
-  for (const ChunkPtr& chunk : chunks) let_go(chunk->mapping->bytes());
-  let_go(manifest()->bytes());
-}
-
-void RemoteFiles::OnEvicted(const std::vector<model::ChunkRef>& refs) {
-  std::vector<ChunkPtr> dropped;
-  std::lock_guard lock(mutex_);
-  for (const model::ChunkRef& ref : refs) {
-    auto found = mapped_.find(ref);
-    if (found == mapped_.end()) continue;
-    mapped_bytes_ -= found->second.chunk->mapping->size();
-    dropped.push_back(std::move(found->second.chunk));
-    mapped_.erase(found);
-  }
-}
-
-std::vector<RemoteFiles::ChunkPtr> RemoteFiles::Held(const Unmapped* by) {
-  std::lock_guard lock(mutex_);
-  std::vector<ChunkPtr> held;
-  for (const auto& [ref, kept] : mapped_) {
-    if (kept.chunk->unmapped.get() == by) held.push_back(kept.chunk);
-  }
-  return held;
-}
+void RemoteFiles::LetGoOfPages() { reader::LetGoOfPages(manifest()->bytes()); }
 
 void RemoteFiles::PollNowAndThen() {
   CheckFork();
-  std::vector<std::unique_ptr<FilesLink>> idle;
-  {
-    std::lock_guard lock(mutex_);
-    TimePoint now = std::chrono::steady_clock::now();
-    if (now - polled_ < kPollEvery) return;
-    polled_ = now;
-    idle.swap(idle_);
+  int64_t now = NowMillis();
+  int64_t due = poll_at_.load(std::memory_order_relaxed);
+  if (now < due || !poll_at_.compare_exchange_strong(due, now + kPollEvery.count())) {
+    return;
   }
-  for (auto& link : idle) link->Poll();
-  std::lock_guard lock(mutex_);
-  for (auto& link : idle) idle_.push_back(std::move(link));
-  returned_.notify_all();
+  links_->Poll();
 }
 
 void RemoteFiles::Want(std::span<const model::ChunkRef> refs) {
   CheckFork();
-  Lent link(this);
-  link->Want(refs);
+  auto link = links_->Take(Deadline::After(milliseconds(0)));
+  if (link.ok()) (*link)->Want({tree_, refs});
 }
 
 Result<wire::WarmupState> RemoteFiles::Warmup(
     const std::function<void(const wire::WarmupState&)>& report) {
   CheckFork();
-  Lent link(this);
-  return link->Warmup(report, NewDeadline());
+  Deadline deadline = NewDeadline();
+  FB_ASSIGN_OR_RETURN(auto link, links_->Take(deadline));
+  return link->Warmup(tree_, report, deadline);
 }
 
 Result<wire::Coverage> RemoteFiles::Coverage() {
   CheckFork();
-  Lent link(this);
-  return link->Coverage(NewDeadline());
+  Deadline deadline = NewDeadline();
+  FB_ASSIGN_OR_RETURN(auto link, links_->Take(deadline));
+  return link->Coverage(tree_, deadline);
 }
 
 Result<uint32_t> RemoteFiles::NodePid() {
   CheckFork();
-  Lent link(this);
-  return link->NodePid(NewDeadline());
-}
-
-void RemoteFiles::ForgetUnused() {
-  CheckFork();
-  std::vector<ChunkPtr> dropped;
-  std::lock_guard lock(mutex_);
-  DropUnused(&dropped);
+  Deadline deadline = NewDeadline();
+  FB_ASSIGN_OR_RETURN(auto link, links_->Take(deadline));
+  return link->NodePid(tree_, deadline);
 }
 
 }  // namespace forebay::reader

@@ -1,0 +1,51 @@
+// Threads that ask the node for what is not mapped. Most of them may wait for the source
+// as long as it takes; the rest only try, so that what is stored can be had while a
+// source hangs. What was tried in vain waits here without a thread. Thread-safe.
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace forebay::fuse {
+
+class WaitingRoom {
+ public:
+  struct Options {
+    size_t patient_max = 32;  // tasks that wait at once
+    size_t brisk_max = 16;    // tasks that try at once, beside those
+  };
+  explicit WaitingRoom(Options options);
+  ~WaitingRoom();  // what was not begun is dropped
+  WaitingRoom(const WaitingRoom&) = delete;
+  WaitingRoom& operator=(const WaitingRoom&) = delete;
+
+  enum class Patience { kWait, kTry };
+  // False after kTry: it has to be run again with kWait.
+  using Task = std::function<bool(Patience)>;
+  void Submit(Task task);
+
+ private:
+  struct Next {
+    Task task;
+    Patience patience;
+  };
+  bool HasNext() const;
+  Next TakeNext();
+  void Run();
+
+  const Options options_;
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::deque<Task> fresh_;
+  std::deque<Task> tried_;
+  size_t patient_count_ = 0;
+  bool stopping_ = false;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace forebay::fuse
