@@ -22,13 +22,18 @@ _WHOLE_BYTES = 64 * 1024
 
 
 class FileInfo(NamedTuple):
-    """What is known of a file or folder without reading it."""
+    """What is known of a file, folder or link without reading it."""
 
     path: str
     size: int
     is_dir: bool
     mtime: float | None  # seconds since 1970; None where the source does not say
     etag: str | None
+    target: str | None = None  # where a link leads, as text; None: it is no link
+
+    @property
+    def is_link(self) -> bool:
+        return self.target is not None
 
 
 def files(uri: str | os.PathLike[str], *, store: str | None = None,
@@ -79,8 +84,9 @@ def _missing(path: str) -> FileNotFoundError:
 class Files:
     """The files of one version of a tree; made by :func:`forebay.files`.
 
-    Paths are relative to the root and use ``/``. May be used by many threads, after a fork,
-    and be pickled.
+    Paths are relative to the root and use ``/``. Links are followed within the tree; one that
+    leads out of it is an ``OSError`` (EXDEV), more than 40 in a row are another (ELOOP). May be
+    used by many threads, after a fork, and be pickled.
     """
 
     def __init__(self, tree: _native.Files, how: dict[str, Any]):
@@ -123,22 +129,24 @@ class Files:
         return self._tree.left_out_count, self._tree.left_out()
 
     def exists(self, path: str | os.PathLike[str]) -> bool:
-        name = _clean(path)
-        tree = self._tree
-        return tree.find_file(name) is not None or tree.find_directory(name) is not None
+        try:
+            self.stat(path)
+        except OSError:
+            return False
+        return True
 
-    def stat(self, path: str | os.PathLike[str]) -> FileInfo:
+    def stat(self, path: str | os.PathLike[str], *, follow_symlinks: bool = True) -> FileInfo:
         name = _clean(path)
         tree = self._tree
-        file = tree.find_file(name)
+        file = tree.find_file(name, follow_symlinks)
         if file is not None:
             return _info(name, *tree.stat(file))
-        if tree.find_directory(name) is None:
+        if tree.find_directory(name, follow_symlinks) is None:
             raise _missing(name)
         return FileInfo(name, 0, True, None, None)
 
     def list(self, path: str | os.PathLike[str] = "") -> list[FileInfo]:
-        """What is in a folder: folders, then files, each by name."""
+        """What is in a folder: folders, then files and links as they are, each by name."""
         name = _clean(path)
         directory = self._directory(name)
         prefix = f"{name}/" if name else ""
@@ -151,7 +159,8 @@ class Files:
 
     def walk(self, path: str | os.PathLike[str] = ""
              ) -> Iterator[tuple[str, list[str], list[str]]]:
-        """As :func:`os.walk`, top down: (folder, its folders, its files)."""
+        """As :func:`os.walk`, top down: (folder, its folders, its files and links). No link
+        is followed."""
         name = _clean(path)
         directory = self._directory(name)
         folders = self._tree.directory_names(directory)
@@ -226,8 +235,8 @@ class Files:
         return directory
 
 
-def _info(path: str, size: int, mtime_ns: int, etag: str) -> FileInfo:
-    return FileInfo(path, size, False, mtime_ns / 1e9 if mtime_ns else None, etag or None)
+def _info(path: str, size: int, mtime_ns: int, etag: str, target: str | None) -> FileInfo:
+    return FileInfo(path, size, False, mtime_ns / 1e9 if mtime_ns else None, etag or None, target)
 
 
 class SmallFile(io.BytesIO):

@@ -54,13 +54,39 @@ class ForebayFileSystem(AbstractFileSystem):
         self._files.refresh()
 
     def info(self, path: str, **kwargs: Any) -> dict[str, Any]:
-        return _entry(self._files.stat(self._strip_protocol(path)))
+        """As fsspec's local file system has it: of what a link leads to, with ``islink`` and
+        ``destination``."""
+        name = self._strip_protocol(path)
+        entry = _entry(self._files.stat(name))
+        itself = self._files.stat(name, follow_symlinks=False)
+        if itself.is_link:
+            entry |= {"islink": True, "destination": itself.target}
+        return entry
 
     def ls(self, path: str = "", detail: bool = True, **kwargs: Any) -> list[Any]:
         name = self._strip_protocol(path)
-        info = self._files.stat(name)
-        entries = self._files.list(name) if info.is_dir else [info]
-        return [_entry(each) if detail else each.path for each in entries]
+        if not self._files.stat(name).is_dir:
+            return [self.info(name) if detail else name]
+        entries = self._files.list(name)
+        return [self._listed(each) if detail else each.path for each in entries]
+
+    def _listed(self, info: FileInfo) -> dict[str, Any]:
+        """A link to a file looks like one. All others are ``other``, so that nobody walks in
+        circles."""
+        if not info.is_link:
+            return _entry(info)
+        entry = _entry(info) | {"islink": True, "destination": info.target, "type": "other"}
+        try:
+            at_end = self._files.stat(info.path)
+        except OSError:
+            return entry
+        return entry if at_end.is_dir else entry | _entry(at_end)
+
+    def islink(self, path: str) -> bool:
+        try:
+            return self._files.stat(self._strip_protocol(path), follow_symlinks=False).is_link
+        except OSError:
+            return False
 
     def exists(self, path: str, **kwargs: Any) -> bool:
         return self._files.exists(self._strip_protocol(path))

@@ -8,8 +8,10 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 
+#include "model/resolve_path.h"
 #include "native/blocking.h"
 #include "native/errors.h"
 #include "native/open_arguments.h"
@@ -51,12 +53,46 @@ FilesPtr OpenFiles(const OpenArguments& arguments) {
   });
 }
 
-std::optional<uint32_t> FindFile(const RemoteFiles& files, nb::str path) {
-  return files.manifest()->FindFile(PathBytes(path).view());
+[[noreturn]] void RaiseOsError(int error, const char* message, nb::str path) {
+  nb::object why = nb::make_tuple(error, message, path);
+  PyErr_SetObject(PyExc_OSError, why.ptr());
+  throw nb::python_error();
 }
 
-std::optional<uint32_t> FindDirectory(const RemoteFiles& files, nb::str path) {
-  return files.manifest()->FindDirectory(PathBytes(path).view());
+using Kind = model::ResolvedPath::Kind;
+
+// The index of what a path leads to, if that is of this kind.
+std::optional<uint32_t> Find(const RemoteFiles& files, nb::str path, Kind kind,
+                             bool follow_last) {
+  model::ResolvedPath found =
+      model::ResolvePath(*files.manifest(), PathBytes(path).view(),
+                         follow_last ? model::LastLink::kFollow : model::LastLink::kKeep);
+  if (found.kind == Kind::kOutside) {
+    RaiseOsError(EXDEV, "a link leads out of the tree", path);
+  }
+  if (found.kind == Kind::kLoop) RaiseOsError(ELOOP, "too many links", path);
+  if (found.kind != kind) return std::nullopt;
+  return found.index;
+}
+
+std::optional<uint32_t> FindFile(const RemoteFiles& files, nb::str path, bool follow) {
+  return Find(files, path, Kind::kFile, follow);
+}
+
+std::optional<uint32_t> FindDirectory(const RemoteFiles& files, nb::str path,
+                                      bool follow) {
+  return Find(files, path, Kind::kDirectory, follow);
+}
+
+// Where a link leads, or None.
+nb::object TargetText(const model::FilesManifest& manifest, uint32_t file) {
+  if (!manifest.files()[file].is_link()) return nb::none();
+  return PathText(manifest.link_target(file));
+}
+
+int64_t SizeOf(const model::FilesManifest& manifest, uint32_t file) {
+  if (!manifest.files()[file].is_link()) return manifest.files()[file].size;
+  return static_cast<int64_t>(manifest.link_target(file).size());
 }
 
 nb::list DirectoryNames(const RemoteFiles& files, uint32_t directory) {
@@ -72,7 +108,7 @@ nb::list DirectoryNames(const RemoteFiles& files, uint32_t directory) {
   return names;
 }
 
-// (name, size, mtime in ns, etag) of each.
+// (name, size, mtime in ns, etag, target) of each.
 nb::list DirectoryFiles(const RemoteFiles& files, uint32_t directory) {
   const model::FilesManifest& manifest = *files.manifest();
   nb::list out;
@@ -81,9 +117,9 @@ nb::list DirectoryFiles(const RemoteFiles& files, uint32_t directory) {
   for (uint32_t i = 0; i < record.file_count; ++i) {
     uint32_t file = record.first_file + i;
     if (file >= manifest.files().size()) break;
-    const model::FileRecord& info = manifest.files()[file];
-    out.append(nb::make_tuple(PathText(manifest.file_name(file)), info.size,
-                              info.mtime_ns, PathText(manifest.etag(file))));
+    out.append(nb::make_tuple(PathText(manifest.file_name(file)), SizeOf(manifest, file),
+                              manifest.files()[file].mtime_ns,
+                              PathText(manifest.etag(file)), TargetText(manifest, file)));
   }
   return out;
 }
@@ -92,8 +128,9 @@ nb::tuple FileStat(const RemoteFiles& files, uint32_t file) {
   if (file >= files.manifest()->files().size()) {
     throw StatusError(Status::Invalid("no such file"));
   }
-  const model::FileRecord& info = files.manifest()->files()[file];
-  return nb::make_tuple(info.size, info.mtime_ns, PathText(files.manifest()->etag(file)));
+  const model::FilesManifest& manifest = *files.manifest();
+  return nb::make_tuple(SizeOf(manifest, file), manifest.files()[file].mtime_ns,
+                        PathText(manifest.etag(file)), TargetText(manifest, file));
 }
 
 size_t CopyInto(RemoteFiles& files, uint32_t file, uint64_t offset,
@@ -183,8 +220,8 @@ void BindFiles(nb::module_& m) {
       .def_prop_ro("left_out_count",
                    [](const RemoteFiles& f) { return f.manifest()->left_out_count(); })
       .def("left_out", &LeftOut)
-      .def("find_file", &FindFile)
-      .def("find_directory", &FindDirectory)
+      .def("find_file", &FindFile, nb::arg("path"), nb::arg("follow") = true)
+      .def("find_directory", &FindDirectory, nb::arg("path"), nb::arg("follow") = true)
       .def("directory_names", &DirectoryNames)
       .def("directory_files", &DirectoryFiles)
       .def("stat", &FileStat)

@@ -68,6 +68,10 @@ class Pull {
       size_t count = std::min(kPacksAtOnce, packs_.size() - first);
       FB_RETURN_NOT_OK(RunPacks(pool, std::span(packs_).subspan(first, count)));
     }
+    for (uint32_t link : links_) {
+      FB_RETURN_NOT_OK(tree_.MakeLink(link));
+      Count(link);
+    }
     FB_RETURN_NOT_OK(tree_.Remember());
     pulled_.left_out = manifest().left_out_count();
     return pulled_;
@@ -85,7 +89,9 @@ class Pull {
       }
       ++needed_;
       uint32_t pack = manifest().files()[file].pack;
-      if (shared_ == nullptr && pack < packs.size()) {
+      if (manifest().files()[file].is_link()) {
+        links_.push_back(file);
+      } else if (shared_ == nullptr && pack < packs.size()) {
         packs[pack].files.push_back(file);
       } else {
         tasks_.push_back({.pack = model::kNoPack, .files = {file}});
@@ -175,6 +181,7 @@ class Pull {
   storage::SharedDirectory* shared_;
   std::vector<Task> tasks_;  // files one by one
   std::vector<Task> packs_;
+  std::vector<uint32_t> links_;  // last: nothing may be written through them
   uint64_t needed_ = 0;
   std::mutex mutex_;
   Pulled pulled_;
@@ -204,8 +211,9 @@ void WarnOfLeftOut(const model::FilesManifest& manifest) {
 
 // A tree of one file goes to the file DST, as cp would do it; or into the folder DST.
 bool IsOneFile(const reader::RemoteFiles& files, const std::string& target) {
-  if (files.manifest()->files().size() != 1) return false;
-  std::string name = files.manifest()->FilePath(0);
+  const model::FilesManifest& manifest = *files.manifest();
+  if (manifest.files().size() != 1 || manifest.files()[0].is_link()) return false;
+  std::string name = manifest.FilePath(0);
   bool named = files.uri().ends_with("/" + name) || files.uri() == name;
   std::error_code error;
   return named && !target.ends_with('/') && !std::filesystem::is_directory(target, error);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <climits>
 #include <filesystem>
 
 #include "base/errno_status.h"
@@ -33,6 +34,26 @@ int OpenBelow(int folder, const std::string& path, uint64_t flags) {
     return ::openat(folder, path.c_str(), static_cast<int>(how.flags) | O_NOFOLLOW, 0666);
   }
   return fd;
+}
+
+// The folder that a path is in, and its name there.
+struct Spot {
+  UniqueFd folder;
+  std::string name;
+};
+Spot FindSpot(int folder, const std::string& path) {
+  size_t slash = path.rfind('/');
+  std::string above = slash == path.npos ? "." : path.substr(0, slash);
+  return {UniqueFd(OpenBelow(folder, above, O_PATH | O_DIRECTORY)),
+          slash == path.npos ? path : path.substr(slash + 1)};
+}
+
+// Empty where there is no link.
+std::string LinkTarget(const Spot& spot) {
+  char target[PATH_MAX];
+  ssize_t size =
+      ::readlinkat(spot.folder.get(), spot.name.c_str(), target, sizeof(target));
+  return size < 0 ? std::string() : std::string(target, static_cast<size_t>(size));
 }
 
 timespec FromNanos(int64_t nanos) {
@@ -72,9 +93,12 @@ void PulledTree::LoadPrevious() {
 }
 
 bool PulledTree::IsThere(uint32_t file) const {
-  if (previous_ == nullptr) return false;
   const model::FilesManifest& manifest = *files_->manifest();
   std::string path = manifest.FilePath(file);
+  if (manifest.files()[file].is_link()) {
+    return LinkTarget(FindSpot(folder_.get(), path)) == manifest.link_target(file);
+  }
+  if (previous_ == nullptr) return false;
   auto before = previous_->FindFile(path);
   if (!before || previous_->origin() != manifest.origin() ||
       previous_->root() != manifest.root() ||
@@ -94,19 +118,67 @@ bool PulledTree::IsThere(uint32_t file) const {
 Status PulledTree::MakeDirectories() {
   const model::FilesManifest& manifest = *files_->manifest();
   for (uint32_t i = 1; i < manifest.directories().size(); ++i) {
-    std::string path(manifest.directory_path(i));
-    if (::mkdirat(folder_.get(), path.c_str(), 0777) == 0) continue;
-    if (errno != EEXIST)
-      return ErrnoStatus(errno, "make the folder " + path_ + "/" + path);
-    struct stat st {};
-    if (::fstatat(folder_.get(), path.c_str(), &st, AT_SYMLINK_NOFOLLOW) != 0 ||
-        !S_ISDIR(st.st_mode)) {
-      return Status::Invalid(path_ + "/" + path +
-                             " is not a folder, and files below it were to be pulled; "
-                             "remove it or pull to another place");
-    }
+    FB_RETURN_NOT_OK(MakeDirectory(std::string(manifest.directory_path(i))));
   }
   return Status::OK();
+}
+
+Status PulledTree::MakeDirectory(const std::string& path) {
+  Spot spot = FindSpot(folder_.get(), path);
+  int folder = spot.folder.get();
+  if (::mkdirat(folder, spot.name.c_str(), 0777) == 0) return Status::OK();
+  if (errno != EEXIST) return ErrnoStatus(errno, "make the folder " + path_ + "/" + path);
+  struct stat st {};
+  bool known = ::fstatat(folder, spot.name.c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0;
+  if (known && S_ISDIR(st.st_mode)) return Status::OK();
+  if (known && S_ISLNK(st.st_mode) && IsOfAPull(path) &&
+      ::unlinkat(folder, spot.name.c_str(), 0) == 0 &&
+      ::mkdirat(folder, spot.name.c_str(), 0777) == 0) {
+    return Status::OK();
+  }
+  return Status::Invalid(path_ + "/" + path +
+                         " is not a folder, and files below it were to be pulled; "
+                         "remove it or pull to another place");
+}
+
+bool PulledTree::IsOfAPull(const std::string& link) const {
+  if (previous_ == nullptr) return false;
+  auto before = previous_->FindFile(link);
+  return before && previous_->files()[*before].is_link() &&
+         LinkTarget(FindSpot(folder_.get(), link)) == previous_->link_target(*before);
+}
+
+Status PulledTree::MakeLink(uint32_t link) {
+  const model::FilesManifest& manifest = *files_->manifest();
+  std::string path = manifest.FilePath(link);
+  Spot spot = FindSpot(folder_.get(), path);
+  int folder = spot.folder.get();
+  std::string temp = TempName(spot.name);
+  std::string target(manifest.link_target(link));
+  if (::symlinkat(target.c_str(), folder, temp.c_str()) != 0) {
+    return ErrnoStatus(errno, "make the link " + path_ + "/" + path);
+  }
+  timespec time = FromNanos(manifest.files()[link].mtime_ns);
+  timespec times[2] = {time, time};
+  if (time.tv_sec != 0) {  // not every file system has times of links
+    (void)::utimensat(folder, temp.c_str(), times, AT_SYMLINK_NOFOLLOW);
+  }
+  auto rename = [&] {
+    return ::renameat(folder, temp.c_str(), folder, spot.name.c_str()) == 0;
+  };
+  if (rename()) return Status::OK();
+  // An empty folder may go; one with files is somebody's.
+  bool was_folder = errno == EISDIR;
+  if (was_folder && ::unlinkat(folder, spot.name.c_str(), AT_REMOVEDIR) == 0 &&
+      rename()) {
+    return Status::OK();
+  }
+  Status status = ErrnoStatus(errno, "make the link " + path_ + "/" + path);
+  ::unlinkat(folder, temp.c_str(), 0);
+  if (!was_folder) return status;
+  return Status::Invalid(path_ + "/" + path +
+                         " is a folder here and a link at the source; remove it or pull "
+                         "to another place");
 }
 
 // In the folder of the file itself: renaming between folders takes turns on one lock of

@@ -28,8 +28,12 @@ class PulledTree {
   static Status CopyOne(const std::function<Status(int fd)>& write,
                         const std::string& path);
 
+  // Files and links.
   bool IsThere(uint32_t file) const;
+  // A link in the place of one is removed if a pull made it, and is an error else.
   Status MakeDirectories();
+  // Once all files are there: nothing is ever written through a link.
+  Status MakeLink(uint32_t link);
   // Under a name of its own first, then renamed: nobody sees a part of a file.
   Status Write(uint32_t file, std::string_view bytes);
   Status Copy(uint32_t file);
@@ -41,6 +45,8 @@ class PulledTree {
   PulledTree(std::string path, std::shared_ptr<reader::RemoteFiles> files)
       : path_(std::move(path)), files_(std::move(files)) {}
   void LoadPrevious();
+  bool IsOfAPull(const std::string& link) const;
+  Status MakeDirectory(const std::string& path);
   Status WriteBy(uint32_t file, const std::function<Status(int fd)>& write);
   Result<UniqueFd> Create(const std::string& name) const;
   std::string TempName(const std::string& name);
