@@ -193,7 +193,7 @@ class Files:
         size = self._tree.stat(file)[0]
         if size < _WHOLE_BYTES:
             return SmallFile(self._tree.read(file), name)
-        return io.BufferedReader(RawFile(self._tree, file, name), 128 * 1024)
+        return LargeFile(RawFile(self._tree, file, name), 128 * 1024)
 
     def warmup(self, progress: Callable[[_native.WarmupState], Any] | None = None
                ) -> _native.WarmupState:
@@ -246,12 +246,21 @@ class SmallFile(io.BytesIO):
         super().__init__(data)
         self.name = name
         self.mode = "rb"
+        self.size = len(data)
 
     def writable(self) -> bool:
         return False
 
     def write(self, data: Any) -> int:
         raise io.UnsupportedOperation("not writable")
+
+
+class LargeFile(io.BufferedReader):
+    """A file that is read in pieces."""
+
+    @property
+    def size(self) -> int:
+        return self.raw.size
 
 
 class RawFile(io.RawIOBase):

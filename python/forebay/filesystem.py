@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import datetime
 import errno
+import hashlib
 import io
 import os
 from collections.abc import Mapping
@@ -102,7 +103,7 @@ class ForebayFileSystem(AbstractFileSystem):
         return info.etag or f"{info.size}-{info.mtime}"
 
     def checksum(self, path: str) -> int:
-        return int.from_bytes(self.ukey(path).encode()[:8], "little")
+        return int.from_bytes(hashlib.sha256(self.ukey(path).encode()).digest()[:8], "little")
 
     def open(self, path: str, mode: str = "rb", block_size: int | None = None,
              cache_options: Any = None, compression: str | None = None,
@@ -115,8 +116,13 @@ class ForebayFileSystem(AbstractFileSystem):
 
     def _open(self, path: str, mode: str = "rb", **kwargs: Any) -> io.BufferedIOBase:
         if mode != "rb":
-            raise OSError(errno.EROFS, "forebay is read only", path)
+            self._refuse(path)
         return self._files.open(path)
+
+    def _refuse(self, path: Any, *args: Any, **kwargs: Any) -> Any:
+        raise OSError(errno.EROFS, "forebay is read only", path)
+
+    mkdir = makedirs = rmdir = rm = rm_file = touch = cp_file = mv = put_file = pipe_file = _refuse
 
     def cat_file(self, path: str, start: int | None = None, end: int | None = None,
                  **kwargs: Any) -> bytes:

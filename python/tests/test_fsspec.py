@@ -1,5 +1,6 @@
 """Trees of files through fsspec."""
 
+import errno
 import importlib.metadata
 import pickle
 import sys
@@ -16,12 +17,6 @@ fsspec = pytest.importorskip("fsspec")
 ENTRY = "forebay.filesystem:ForebayFileSystem"
 
 
-@pytest.fixture(autouse=True)
-def registered():
-    """As the installed package registers it."""
-    fsspec.register_implementation("forebay", ENTRY.replace(":", "."), clobber=True)
-
-
 @pytest.fixture(scope="module")
 def tree(tmp_path_factory):
     folder = tmp_path_factory.mktemp("tree")
@@ -36,8 +31,9 @@ def fs(tree):
 def test_the_package_names_its_entry_point():
     text = (Path(__file__).parents[2] / "pyproject.toml").read_text()
     assert '[project.entry-points."fsspec.specs"]' in text and f'forebay = "{ENTRY}"' in text
-    entry = importlib.metadata.EntryPoint("forebay", ENTRY, "fsspec.specs")
-    assert entry.load().protocol == "forebay"
+    entries = importlib.metadata.entry_points(group="fsspec.specs", name="forebay")
+    assert {entry.value for entry in entries} == {ENTRY}
+    assert fsspec.get_filesystem_class("forebay").protocol == "forebay"
 
 
 def test_files_are_listed_and_found(tree, fs):
@@ -108,6 +104,30 @@ def test_archives_and_images_are_read_in_place(tmp_path):
     fs.invalidate_cache()
     with fs.open("i.png") as file:
         assert image.open(file).size == (64, 48)
+
+
+def test_a_file_that_changed_has_another_checksum(tmp_path):
+    path = write_tree(tmp_path / "tree", {"f": 1000}) and tmp_path / "tree/f"
+    fs = fsspec.filesystem("forebay", source=str(tmp_path / "tree"), skip_instance_cache=True)
+    before = fs.checksum("f")
+    path.write_bytes(b"x" * path.stat().st_size)
+    fs.invalidate_cache()
+    assert fs.checksum("f") != before
+
+
+def test_parts_are_read_as_other_file_systems_do(tree, fs):
+    _, contents = tree
+    for name in ("a/b.jpg", "large.bin"):
+        with fs.open(name) as file:
+            assert file.size == len(contents[name])
+        assert fs.read_block(name, 10, 100) == contents[name][10:110]
+
+
+@pytest.mark.parametrize("call", ["mkdir", "makedirs", "rmdir", "rm", "rm_file", "touch"])
+def test_nothing_can_be_written(fs, call):
+    with pytest.raises(OSError) as refused:
+        getattr(fs, call)("a/new")
+    assert refused.value.errno == errno.EROFS
 
 
 def test_the_package_needs_no_fsspec(run_python, tree):

@@ -69,7 +69,6 @@ def test_listings_show_links_as_they_are(source):
 
 def test_fsspec_does_as_its_local_file_system(source):
     fsspec = pytest.importorskip("fsspec")
-    fsspec.register_implementation("forebay", "forebay.filesystem.ForebayFileSystem", clobber=True)
     fs = fsspec.filesystem("forebay", source=str(source), skip_instance_cache=True)
     local = fsspec.filesystem("file")
     for name in ("file", "folder", "e", "a"):
