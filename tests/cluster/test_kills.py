@@ -95,6 +95,8 @@ def brought(cluster, node):
         counters.update(cluster.call("GET", f"/v1/nodes/{node.name}")["report"].get("counters", {}))
         return bool(counters)
 
+    # Where a member of etcd has just died, another head may have to lead first.
+    wait_until(lambda: cluster.reached("/v1/nodes"), "no head leads")
     cluster.wait_for_nodes()
     wait_until(told, "a node does not report")
     print(counters)
