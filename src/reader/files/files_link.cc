@@ -21,6 +21,9 @@ constexpr int kCancelledMax = 20;
 constexpr milliseconds kHintTimeout = milliseconds(20);
 // How much later than asked for the node may say that time is up.
 constexpr milliseconds kAnswerTime = milliseconds(2000);
+// For a node to look through a manifest of millions of files. Who only tries what is
+// stored waits that long too, or no link would ever come to know a version.
+constexpr milliseconds kOpenTime = milliseconds(10'000);
 // Versions that one connection knows; with more it begins anew.
 constexpr size_t kViewsMax = 64;
 
@@ -145,8 +148,11 @@ Status FilesLink::TellHeld(const FilesTreePtr& tree, Deadline deadline) {
 Status FilesLink::WithNode(const FilesTreePtr& tree, Deadline deadline,
                            const std::function<Status()>& attempt) {
   int cancelled = 0;
+  Deadline opened = tree->pinned == nullptr
+                        ? deadline
+                        : Deadline::After(std::max(deadline.Remaining(), kOpenTime));
   for (;;) {
-    Status status = EnsureOpen(tree, deadline);
+    Status status = EnsureOpen(tree, opened);
     if (status.ok()) status = attempt();
     if (status.ok()) return status;
     // Who has a version goes on with it at the next node.

@@ -18,7 +18,8 @@
 namespace forebay::reader {
 
 // A manifest as it came: mapped, and the descriptor to hand to the next node.
-struct PinnedFiles {
+class PinnedFiles {
+ public:
   PinnedFiles(std::shared_ptr<const model::FilesManifest> mapped, UniqueFd came_as)
       : manifest(std::move(mapped)), fd_(std::move(came_as)) {}
 
@@ -59,9 +60,9 @@ class FilesLink {
     std::span<const model::ChunkRef> refs;
   };
   Status Get(const Asked& asked, const Take& take, Deadline deadline);
-  // Of what was taken, while it is: a mapping of it. The node hears when it is let go of.
+  // A mapping of what `take` was just given. The node hears when it is let go of.
   Result<ChunkPtr> Map(const wire::ChunkHandle& handle, int fd);
-  // The chunk is not kept by this process.
+  // What it was given is not kept by this process.
   void Drop(const wire::ChunkHandle& handle);
 
   void Want(const Asked& asked);

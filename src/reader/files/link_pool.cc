@@ -54,6 +54,11 @@ void LinkPool::Poll() {
   returned_.notify_all();
 }
 
+bool LinkPool::is_busy() {
+  std::lock_guard lock(mutex_);
+  return lent_count_ >= kPatientMax;
+}
+
 size_t LinkPool::count() {
   std::lock_guard lock(mutex_);
   return count_;

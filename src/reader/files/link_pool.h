@@ -44,6 +44,9 @@ class LinkPool {
   // kDeadline when none became free in time.
   Result<Lent> Take(Deadline deadline);
 
+  // Who may wait for the source would have to wait for a link first.
+  bool is_busy();
+
   // Has idle links hear of evictions and tell what was unmapped; never waits.
   void Poll();
   size_t count();
