@@ -1,11 +1,14 @@
 #include "cache/engine.h"
 
 #include <arrow/memory_pool.h>
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <deque>
 #include <numeric>
+#include <set>
+
+#include "cache/failed_objects.h"
+#include "cache/unit_chunks.h"
 
 namespace forebay::cache {
 namespace {
@@ -19,23 +22,19 @@ size_t FillThreads(size_t wanted) {
 }
 
 std::vector<model::ChunkRef> UnitRefs(const View& view, uint32_t unit) {
-  const model::UnitRecord& record = view.manifest().units()[unit];
-  auto groups = model::Groups(view.manifest(), unit, view.columns);
-  std::vector<model::ChunkRef> refs;
-  for (uint32_t i = 0; i < record.range_count; ++i) {
-    // Nobody reads a range without live rows.
-    if (view.manifest().ranges()[record.first_range + i].row_count == 0) continue;
-    for (uint32_t group : groups) refs.push_back({record.first_range + i, group});
-  }
-  return refs;
+  return UnitChunks(view.manifest(), unit, view.columns);
 }
 
-std::string UnitName(const View& view, uint32_t unit) {
-  const model::Manifest& manifest = view.manifest();
+// Small files share a unit.
+std::vector<model::Object> ObjectsOf(const model::Manifest& manifest, uint32_t unit) {
   const model::UnitRecord& record = manifest.units()[unit];
-  if (record.piece_count == 0) return view.version->uri;
-  const auto& piece = manifest.pieces()[record.first_piece];
-  return std::string(manifest.uri(manifest.objects()[piece.object]));
+  std::set<uint32_t> indices;
+  for (uint32_t i = 0; i < record.piece_count; ++i) {
+    indices.insert(manifest.pieces()[record.first_piece + i].object);
+  }
+  std::vector<model::Object> objects;
+  for (uint32_t index : indices) objects.push_back(manifest.object(index));
+  return objects;
 }
 
 struct UnitInFlight {
@@ -62,11 +61,11 @@ Status Collect(const View& view, const UnitInFlight& flight, Deadline deadline,
   if (failure.ok()) {
     progress->rows_done += view.manifest().units()[flight.unit].row_count;
   } else {
-    // Messages of the table layer name the file already.
-    std::string name = UnitName(view, flight.unit);
-    bool named = failure.message().find(name) != std::string::npos;
-    progress->failures.push_back(named ? failure.message()
-                                       : fmt::format("{}: {}", name, failure.message()));
+    ++progress->units_failed;
+    std::ranges::move(
+        FailedObjects(*view.version->source, ObjectsOf(view.manifest(), flight.unit),
+                      failure, deadline),
+        std::back_inserter(progress->failures));
   }
   return Status::OK();
 }

@@ -233,6 +233,28 @@ TEST_F(EngineTest, AWarmupCountsExactlyAndNamesWhatFailed) {
   EXPECT_EQ(whole->chunks_done, whole->chunk_count);
 }
 
+TEST_F(EngineTest, AWarmupNamesEachFileThatFailedAlsoWhereTheyShareAUnit) {
+  const std::string small = "mem://data/small";
+  for (int i = 0; i < 4; ++i) {
+    memory_->Put(small + "/p" + std::to_string(i) + ".parquet",
+                 table::WriteParquet(*Numbers(i * 10, 10)));
+  }
+  auto version = engine_->catalog().Open(small, {}, Deadline::After(kPatience));
+  ASSERT_TRUE(version.ok()) << version.status();
+  view_ = {*version, *model::Project((*version)->manifest->schema(), {})};
+  ASSERT_EQ(view_.manifest().units().size(), 1u);
+  memory_->Put(small + "/p1.parquet", "");
+  memory_->Put(small + "/p2.parquet", table::WriteParquet(*Numbers(0, 7)));
+  auto warmed = engine_->Warmup(view_, kClient, Deadline::After(kPatience),
+                                [](const WarmupProgress&) { return true; });
+  ASSERT_TRUE(warmed.ok()) << warmed.status();
+  ASSERT_EQ(warmed->failures.size(), 2u);
+  EXPECT_TRUE(warmed->failures[0].starts_with(small + "/p1.parquet: "));
+  EXPECT_TRUE(warmed->failures[1].starts_with(small + "/p2.parquet: "));
+  EXPECT_EQ(warmed->units_failed, 1u);
+  EXPECT_EQ(warmed->rows_done, 0u);
+}
+
 TEST_F(EngineTest, TwoProjectionsShareTheirWideChunks) {
   Open();
   ASSERT_TRUE(view_.manifest().IsWide(0, 0));

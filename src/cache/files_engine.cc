@@ -1,8 +1,9 @@
 #include "cache/files_engine.h"
 
-#include <fmt/format.h>
-
+#include <algorithm>
 #include <deque>
+
+#include "cache/failed_objects.h"
 
 namespace forebay::cache {
 namespace {
@@ -20,14 +21,13 @@ uint64_t EmptyFiles(const FilesManifest& manifest) {
   return count;
 }
 
-std::string NameOf(const FilesVersion& version, ChunkRef ref) {
-  uint32_t file = ref.range;
-  if (ref.group == model::kPackGroup) {
-    auto members = version.manifest->members(version.manifest->packs()[ref.range]);
-    if (members.empty()) return version.uri;
-    file = members[0];
+std::vector<model::Object> ObjectsOf(const FilesManifest& manifest, ChunkRef ref) {
+  if (ref.group != model::kPackGroup) return {manifest.object(ref.range)};
+  std::vector<model::Object> objects;
+  for (uint32_t file : manifest.members(manifest.packs()[ref.range])) {
+    objects.push_back(manifest.object(file));
   }
-  return version.manifest->object(file).uri;
+  return objects;
 }
 
 class Warming {
@@ -54,11 +54,11 @@ class Warming {
       progress->rows_done += model::FilesEndingIn(*version_->manifest, ref);
       return Status::OK();
     }
-    std::string name = NameOf(*version_, ref);
-    const std::string& why = brought.status().message();
-    // Messages of sources name the object already.
-    bool named = why.find(std::string(version_->manifest->root())) != why.npos;
-    progress->failures.push_back(named ? why : fmt::format("{}: {}", name, why));
+    ++progress->units_failed;
+    std::ranges::move(
+        FailedObjects(*version_->source, ObjectsOf(*version_->manifest, ref),
+                      brought.status(), deadline),
+        std::back_inserter(progress->failures));
     return Status::OK();
   }
 

@@ -18,7 +18,8 @@ struct WarmupProgress {
   uint64_t chunk_count = 0;
   uint64_t bytes_stored = 0;
   uint64_t bytes_fetched = 0;
-  std::vector<std::string> failures;  // "uri: why", each unit once
+  uint64_t units_failed = 0;          // of files, chunks
+  std::vector<std::string> failures;  // "uri: why", of each file that failed
 };
 
 struct WarmupCall {

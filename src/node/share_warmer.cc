@@ -186,7 +186,7 @@ void ShareWarmer::Warm(const cluster::WarmupOrder& order) {
     return;
   }
   report.failure_count = done->failures.size();
-  report.units_done = report.units - report.failure_count;
+  report.units_done = report.units - done->units_failed;
   for (const std::string& failure : done->failures) {
     if (report.failures.size() == cluster::WarmupReport::kFailuresMax) break;
     report.failures.push_back(Failed(failure));
