@@ -83,7 +83,8 @@ json TiersOf(const NodeReport& report) {
 json VersionsOf(const NodeReport& report) {
   json versions = json::array();
   for (const VersionReport& version : report.versions) {
-    versions.push_back({{"version", version.version},
+    versions.push_back({{"dataset", version.dataset},
+                        {"version", version.version},
                         {"cached_bytes", version.cached_bytes},
                         {"cached_units", version.cached_units}});
   }
@@ -165,7 +166,7 @@ Result<NodeReport> ParseNodeReport(std::string_view text) {
                             NumberIn(tier, "capacity_bytes")});
   }
   for (const json& version : ObjectsIn(object, "versions")) {
-    report.versions.push_back({TextIn(version, "version"),
+    report.versions.push_back({TextIn(version, "dataset"), TextIn(version, "version"),
                                NumberIn(version, "cached_bytes"),
                                NumberIn(version, "cached_units")});
   }

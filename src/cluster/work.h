@@ -61,8 +61,10 @@ struct TierReport {
   uint64_t capacity_bytes = 0;
 };
 
-// What a node holds of a version, in all its projections together.
+// What a node holds of its share of a dataset: units that are whole, in the columns that
+// the dataset shows.
 struct VersionReport {
+  std::string dataset{};
   std::string version{};
   uint64_t cached_bytes = 0;
   uint64_t cached_units = 0;

@@ -28,17 +28,24 @@ struct Held {
   uint64_t bytes = 0;
 };
 
-// By version, over all nodes that are there.
-std::map<std::string, Held> HeldBy(const std::vector<cluster::Membership::Node>& nodes) {
-  std::map<std::string, Held> held;
+// What the nodes that are up hold together.
+struct Holdings {
+  uint64_t node_count = 0;
+  std::map<std::pair<std::string, std::string>, Held> held;  // by dataset and version
+};
+
+Holdings HoldingsOf(const std::vector<cluster::Membership::Node>& nodes) {
+  Holdings all;
   for (const auto& node : nodes) {
-    if (node.member.state == cluster::MemberState::kDown) continue;
+    if (node.member.state != cluster::MemberState::kUp) continue;
+    ++all.node_count;
     for (const cluster::VersionReport& version : ReportOf(node).versions) {
-      held[version.version].units += version.cached_units;
-      held[version.version].bytes += version.cached_bytes;
+      Held& held = all.held[{version.dataset, version.version}];
+      held.units += version.cached_units;
+      held.bytes += version.cached_bytes;
     }
   }
-  return held;
+  return all;
 }
 
 std::string PhaseOf(const Dataset& dataset, double percent, Warmups& warmups) {
@@ -49,13 +56,17 @@ std::string PhaseOf(const Dataset& dataset, double percent, Warmups& warmups) {
   return percent > 0 ? "partly cached" : "not cached";
 }
 
-json DatasetView(const Dataset& dataset, Reign& reign, const Held& held,
+json DatasetView(const Dataset& dataset, Reign& reign, const Holdings& holdings,
                  const model::AnyManifest* manifest) {
   json view = ShownDataset(dataset);
+  auto found = holdings.held.find({dataset.name, dataset.version});
+  Held held = found == holdings.held.end() ? Held{} : found->second;
   view["cached_bytes"] = held.bytes;
   view["cached_units"] = held.units;
   if (manifest == nullptr) return view;
-  uint64_t units = manifest->unit_count() * dataset.replicas;
+  // A node has a unit once, however many replicas are wanted.
+  uint64_t copies = std::clamp<uint64_t>(holdings.node_count, 1, dataset.replicas);
+  uint64_t units = manifest->unit_count() * copies;
   double percent = Percent(held.units, units);
   view["rows"] = manifest->row_count();
   view["files"] = manifest->object_count();
@@ -160,7 +171,7 @@ json JobsView(const std::vector<cluster::Membership::Node>& nodes) {
 Result<json> StatusView(Reign& reign, Versions& versions) {
   FB_ASSIGN_OR_RETURN(std::vector<Dataset> datasets, reign.datasets->List());
   std::vector<cluster::Membership::Node> nodes = reign.members->nodes();
-  auto held = HeldBy(nodes);
+  Holdings holdings = HoldingsOf(nodes);
   json view = TotalsOf(nodes);
   view["term"] = reign.term;
   view["roster_epoch"] = reign.members->roster()->epoch();
@@ -169,8 +180,8 @@ Result<json> StatusView(Reign& reign, Versions& versions) {
   view["datasets"] = json::array();
   for (const Dataset& dataset : datasets) {
     auto manifest = versions.Find(dataset.version);
-    view["datasets"].push_back(DatasetView(dataset, reign, held[dataset.version],
-                                           manifest.ok() ? &*manifest : nullptr));
+    view["datasets"].push_back(
+        DatasetView(dataset, reign, holdings, manifest.ok() ? &*manifest : nullptr));
   }
   return view;
 }

@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <thread>
 
 #include "base/uri.h"
 #include "cluster/json_fields.h"
+#include "http/percent.h"
 #include "node/cluster_peers.h"
 
 namespace forebay::node {
@@ -28,6 +30,40 @@ Result<Name> ParseName(const std::string& uri) {
   return name;
 }
 
+std::vector<std::string> ColumnsOf(cluster::JsonFields& fields) {
+  std::vector<std::string> columns;
+  for (const auto& column : fields.Array("columns")) {
+    if (column.is_string()) columns.push_back(column.get<std::string>());
+  }
+  return columns;
+}
+
+// A head that is started anew, or another that takes over, is there within this time.
+// Less than callers wait, so that they hear who did not answer.
+Deadline PatienceOf(Deadline deadline) {
+  constexpr milliseconds kPatience{30'000};
+  return Deadline::After(std::min(kPatience, deadline.Remaining() / 4 * 3));
+}
+
+Status NoHead(const std::string& head, const Status& status) {
+  if (!IsRetryable(status)) return status;
+  return Status::Unavailable(
+      fmt::format("the head at {} does not answer: check its address and that it runs "
+                  "({})",
+                  head, status.message()));
+}
+
+// Tries on while no head answers.
+Result<std::string> AskOn(Cluster& cluster, const std::string& path, Deadline patience) {
+  constexpr milliseconds kPause{250};
+  while (true) {
+    auto answer = cluster.link().Get(path, patience);
+    bool again = !answer.ok() && IsRetryable(answer.status());
+    if (!again || patience.Remaining() <= kPause) return answer;
+    std::this_thread::sleep_for(kPause);
+  }
+}
+
 source::Options OptionsOf(const nlohmann::json& object) {
   source::Options options;
   if (!object.is_object()) return options;
@@ -44,16 +80,21 @@ void HeadDatasets::Join(std::shared_ptr<Cluster> home, std::vector<std::string> 
   heads_ = std::move(heads);
 }
 
-Result<std::vector<std::string>> HeadDatasets::HomeNames(Deadline deadline) {
-  std::vector<std::string> names;
-  if (home_ == nullptr) return names;
+Result<std::vector<HomeDataset>> HeadDatasets::FindHome(Deadline deadline) {
+  std::vector<HomeDataset> datasets;
+  if (home_ == nullptr) return datasets;
   FB_ASSIGN_OR_RETURN(std::string answer, home_->link().Get("/v1/datasets", deadline));
   auto fields = cluster::JsonFields::Parse(answer, "the list of datasets");
-  for (const auto& dataset : fields.Array("datasets")) {
-    names.push_back(cluster::JsonFields(dataset, "a dataset").Text("name"));
+  for (const auto& one : fields.Array("datasets")) {
+    cluster::JsonFields dataset(one, "a dataset");
+    datasets.push_back(
+        {.name = dataset.Text("name"),
+         .version = dataset.TextOr("version", ""),
+         .columns = ColumnsOf(dataset),
+         .replicas = static_cast<uint32_t>(dataset.NumberOr("replicas", 1))});
   }
   FB_RETURN_NOT_OK(fields.status());
-  return names;
+  return datasets;
 }
 
 std::string HeadDatasets::HomeUri(const std::string& dataset) const {
@@ -87,28 +128,29 @@ Result<cache::NamedDataset> HeadDatasets::Find(const std::string& uri,
                                                std::optional<Hash128> version,
                                                Deadline deadline) {
   FB_ASSIGN_OR_RETURN(Name name, ParseName(uri));
-  FB_ASSIGN_OR_RETURN(auto cluster, ClusterOf(name.head, deadline));
-  FB_ASSIGN_OR_RETURN(
-      std::string answer,
-      cluster->link().Get("/v1/datasets/" + name.dataset + "/source", deadline));
-  auto fields = cluster::JsonFields::Parse(answer, "a dataset");
+  Deadline patience = PatienceOf(deadline);
+  auto cluster = ClusterOf(name.head, patience);
+  if (!cluster.ok()) return NoHead(name.head, cluster.status());
+  std::string path = "/v1/datasets/" + http::PercentEncode(name.dataset) + "/source";
+  auto answer = AskOn(**cluster, path, patience);
+  if (!answer.ok()) return NoHead(name.head, answer.status());
+  auto fields = cluster::JsonFields::Parse(*answer, "a dataset");
   cache::NamedDataset dataset;
   dataset.uri = fields.Text("source");
   dataset.is_files = fields.TextOr("kind", "table") == "files";
   dataset.options = OptionsOf(fields.Any("options"));
-  for (const auto& column : fields.Array("columns")) {
-    if (column.is_string()) dataset.columns.push_back(column.get<std::string>());
-  }
+  dataset.columns = ColumnsOf(fields);
   auto replicas = static_cast<uint32_t>(fields.Number("replicas"));
   std::string pinned = fields.Text("version");
   FB_RETURN_NOT_OK(fields.status());
   if (!version) {
     FB_ASSIGN_OR_RETURN(
         dataset.manifest,
-        cluster->link().Get("/v1/versions/" + pinned + "/manifest", deadline));
+        (*cluster)->link().Get("/v1/versions/" + pinned + "/manifest", deadline));
   }
+  ++found_count_;
   dataset.peers = std::make_shared<ClusterPeers>(ClusterPeers::Options{
-      .cluster = cluster, .dataset = name.dataset, .replicas = replicas});
+      .cluster = *cluster, .dataset = name.dataset, .replicas = replicas});
   return dataset;
 }
 

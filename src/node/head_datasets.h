@@ -2,6 +2,7 @@
 // the one this node is a member of.
 #pragma once
 
+#include <atomic>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -13,6 +14,16 @@
 
 namespace forebay::node {
 
+// What a head tells everybody about a dataset.
+struct HomeDataset {
+  std::string name{};
+  std::string version{};
+  std::vector<std::string> columns{};  // empty: all
+  uint32_t replicas = 1;
+
+  friend bool operator==(const HomeDataset&, const HomeDataset&) = default;
+};
+
 class HeadDatasets : public cache::NamedDatasets {
  public:
   // Of a node that is nobody's member: it joins the cluster of each name as a client.
@@ -21,18 +32,21 @@ class HeadDatasets : public cache::NamedDatasets {
   void Join(std::shared_ptr<Cluster> home, std::vector<std::string> heads);
 
   // Of the cluster this node is a member of.
-  Result<std::vector<std::string>> HomeNames(Deadline deadline);
+  Result<std::vector<HomeDataset>> FindHome(Deadline deadline);
   Result<cache::NamedDataset> Find(const std::string& uri, std::optional<Hash128> version,
                                    Deadline deadline) override;
   // The URI under which this node opens a dataset of its own cluster.
   std::string HomeUri(const std::string& dataset) const;
   std::shared_ptr<Cluster> home() const { return home_; }
+  // How often a dataset was opened here.
+  uint64_t found_count() const { return found_count_; }
 
  private:
   Result<std::shared_ptr<Cluster>> ClusterOf(const std::string& head, Deadline deadline);
 
   std::shared_ptr<Cluster> home_;
   std::vector<std::string> heads_;  // of home
+  std::atomic<uint64_t> found_count_{0};
   std::mutex mutex_;
   std::map<std::string, std::shared_ptr<Cluster>> others_;  // by head
 };

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 #include <limits>
 
 #include "base/address.h"
@@ -15,6 +16,7 @@ namespace forebay::node {
 namespace {
 
 constexpr milliseconds kHeadTime{10'000};
+constexpr size_t kIdBytesMax = 128;  // as the head has it
 
 // Of the letters that ids may have.
 std::string IdOf(std::string address) {
@@ -40,13 +42,29 @@ uint64_t BytesOf(const std::vector<model::TierSpec>& store) {
   return bytes;
 }
 
+// What no head would take is refused before anything listens.
+Status CheckSelf(const Member::Options& options) {
+  bool plain = options.id.size() <= kIdBytesMax && IdOf(options.id) == options.id;
+  if (!plain) {
+    return Status::Invalid(fmt::format(
+        "'{}' is no id of a node: it is 1 to {} letters, digits, dots, dashes and "
+        "underscores",
+        options.id, kIdBytesMax));
+  }
+  if (options.weight < 0 || !std::isfinite(options.weight)) {
+    return Status::Invalid(
+        fmt::format("--weight must be a number above 0, not {}", options.weight));
+  }
+  return Status::OK();
+}
+
 }  // namespace
 
 Result<std::vector<flight::NamedDataset>> Member::Names::List() {
-  FB_ASSIGN_OR_RETURN(auto names, datasets_->HomeNames(Deadline::After(kHeadTime)));
+  FB_ASSIGN_OR_RETURN(auto found, datasets_->FindHome(Deadline::After(kHeadTime)));
   std::vector<flight::NamedDataset> datasets;
-  for (const std::string& name : names) {
-    datasets.push_back({.name = name, .uri = datasets_->HomeUri(name)});
+  for (const HomeDataset& home : found) {
+    datasets.push_back({.name = home.name, .uri = datasets_->HomeUri(home.name)});
   }
   return datasets;
 }
@@ -58,6 +76,7 @@ Result<flight::NamedDataset> Member::Names::Find(const std::string& name) {
 
 Result<std::unique_ptr<Member>> Member::Start(const Options& options, Node* node,
                                               HeadDatasets* datasets) {
+  FB_RETURN_NOT_OK(CheckSelf(options));
   auto member = std::unique_ptr<Member>(new Member(node, datasets));
   FB_RETURN_NOT_OK(member->Join(options, datasets));
   return member;
@@ -99,7 +118,8 @@ Status Member::Join(const Options& options, HeadDatasets* datasets) {
   };
   FB_ASSIGN_OR_RETURN(cluster_, Cluster::Join(std::move(joining)));
   datasets->Join(cluster_, options.heads);
-  warmer_ = std::make_unique<ShareWarmer>(&node_->engine(), datasets);
+  held_ = std::make_unique<HeldVersions>(&node_->engine(), datasets);
+  warmer_ = std::make_unique<ShareWarmer>(&node_->engine(), datasets, held_.get());
   joined_ = true;
   return Status::OK();
 }
@@ -126,7 +146,7 @@ std::string Member::Report() {
     report.counters["peer_rows_total"] = peers.rows;
     report.counters["peer_hedges_total"] = peers.hedges;
     report.warmups = warmer_->Reports();
-    report.versions = warmer_->Versions();
+    report.versions = held_->Reports();
   }
   report.jobs = node_->Jobs();
   return cluster::ToJson(report);

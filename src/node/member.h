@@ -9,6 +9,7 @@
 
 #include "flight/service.h"
 #include "node/head_datasets.h"
+#include "node/held_versions.h"
 #include "node/node.h"
 #include "node/peer_chunks.h"
 #include "node/share_warmer.h"
@@ -53,6 +54,7 @@ class Member {
   PeerChunks chunks_;
   std::unique_ptr<flight::Service> flight_;
   std::shared_ptr<Cluster> cluster_;
+  std::unique_ptr<HeldVersions> held_;
   std::unique_ptr<ShareWarmer> warmer_;
   std::atomic<bool> joined_{false};  // the above are there for the link's thread
 };

@@ -24,8 +24,9 @@ cluster::FailedFile Failed(const std::string& message) {
 
 }  // namespace
 
-ShareWarmer::ShareWarmer(cache::Engine* engine, HeadDatasets* datasets)
-    : engine_(engine), datasets_(datasets), thread_([this] { Run(); }) {}
+ShareWarmer::ShareWarmer(cache::Engine* engine, HeadDatasets* datasets,
+                         HeldVersions* held)
+    : engine_(engine), datasets_(datasets), held_(held), thread_([this] { Run(); }) {}
 
 ShareWarmer::~ShareWarmer() {
   {
@@ -48,7 +49,6 @@ void ShareWarmer::Take(const std::vector<cluster::WarmupOrder>& orders) {
     if (!added) continue;
     task->second.order = order;
     task->second.report.operation = order.operation;
-    task->second.held.version = order.version;
   }
   wake_.notify_all();
 }
@@ -58,13 +58,6 @@ std::vector<cluster::WarmupReport> ShareWarmer::Reports() {
   std::vector<cluster::WarmupReport> reports;
   for (const auto& [operation, task] : tasks_) reports.push_back(task.report);
   return reports;
-}
-
-std::vector<cluster::VersionReport> ShareWarmer::Versions() {
-  std::lock_guard lock(mutex_);
-  std::vector<cluster::VersionReport> versions;
-  for (const auto& [operation, task] : tasks_) versions.push_back(task.held);
-  return versions;
 }
 
 ShareWarmer::Task* ShareWarmer::NextTask() {
@@ -157,8 +150,6 @@ bool ShareWarmer::Note(const cluster::WarmupReport& report) {
   auto found = tasks_.find(report.operation);
   if (found == tasks_.end()) return false;
   found->second.report = report;
-  found->second.held.cached_units = report.units_done;
-  found->second.held.cached_bytes = report.bytes_done;
   return true;
 }
 
@@ -194,6 +185,7 @@ void ShareWarmer::Warm(const cluster::WarmupOrder& order) {
   // What decoding needed is free again, but kept by allocators: chunks may need it more.
   engine_->ReleaseMemory();
   ::malloc_trim(0);
+  held_->Recount(order.dataset);
   report.done = true;
   if (Note(report)) datasets_->home()->link().BeatSoon();
 }

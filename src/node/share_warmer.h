@@ -12,26 +12,24 @@
 #include "cache/engine.h"
 #include "cluster/work.h"
 #include "node/head_datasets.h"
+#include "node/held_versions.h"
 
 namespace forebay::node {
 
 class ShareWarmer {
  public:
-  // Both must outlive this; the datasets have joined a cluster.
-  ShareWarmer(cache::Engine* engine, HeadDatasets* datasets);
+  // All must outlive this; the datasets have joined a cluster.
+  ShareWarmer(cache::Engine* engine, HeadDatasets* datasets, HeldVersions* held);
   ~ShareWarmer();
 
   // All that is wanted now. What is not in it any more is given up.
   void Take(const std::vector<cluster::WarmupOrder>& orders);
   std::vector<cluster::WarmupReport> Reports();
-  // What is held of the versions that were ordered.
-  std::vector<cluster::VersionReport> Versions();
 
  private:
   struct Task {
     cluster::WarmupOrder order;
     cluster::WarmupReport report;
-    cluster::VersionReport held;
   };
 
   void Run();
@@ -54,6 +52,7 @@ class ShareWarmer {
 
   cache::Engine* engine_;
   HeadDatasets* datasets_;
+  HeldVersions* held_;
   std::mutex mutex_;
   std::condition_variable wake_;
   bool stopping_ = false;

@@ -189,6 +189,24 @@ def test_a_head_that_is_gone_costs_readers_nothing(table, alone):
 
 def test_a_drained_node_leaves_and_no_read_fails(table, alone):
     with Cluster(3) as cluster:
+def test_an_open_waits_for_a_head_that_is_started_anew(table):
+    with Cluster(1) as cluster:
+        cluster.create("events", table)
+        cluster.head.kill()
+        later = threading.Timer(3, cluster.head.start)
+        later.start()
+        try:
+            ds = forebay.open(cluster.uri("events"), node=str(cluster.nodes[0].socket))
+        finally:
+            later.join()
+        assert ds.num_rows == ROWS
+
+
+def test_a_head_that_is_not_there_is_named_before_the_callers_time_is_up(tmp_path):
+    with pytest.raises(ConnectionError, match="the head at 127.0.0.1:1 does not answer"):
+        forebay.open("forebay://127.0.0.1:1/events", store=f"ssd:{tmp_path}/store", timeout=8)
+
+
         cluster.create("events", table)
         warm_up(cluster, "events")
         ds = forebay.open(cluster.uri("events"), node=str(cluster.nodes[0].socket))

@@ -184,7 +184,7 @@ def test_status_tells_how_much_is_cached(head, table, forebay):
     a = Node(head, "a")
     a.register()
     a.beat(tiers=[{"name": "mem", "used_bytes": 1 << 20, "capacity_bytes": 4 << 20}],
-           versions=[{"version": version, "cached_bytes": 500, "cached_units": units}],
+           versions=[{"dataset": "events", "version": version, "cached_bytes": 500, "cached_units": units}],
            jobs=[{"job": "run-7", "version": version, "epoch": 1, "position": 750,
                   "rows": 3_000}],
            counters={"chunk_hits_total": 3, "chunk_misses_total": 1})

@@ -1,0 +1,213 @@
+#include "node/held_versions.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/log.h"
+#include "base/mapping.h"
+#include "cache/unit_chunks.h"
+
+namespace forebay::node {
+namespace {
+
+constexpr milliseconds kTick{500};
+// Of each tick: 4 % of one core.
+constexpr milliseconds kCountTime{20};
+constexpr uint64_t kUnitsBetweenLooks = 256;  // at the clock
+// Datasets that nobody opens here are heard of so late.
+constexpr milliseconds kNamesTime{10'000};
+constexpr milliseconds kRetryPause{1'000};
+constexpr milliseconds kHeadTime{5'000};
+
+Result<model::AnyManifest> FromStore(storage::Store& store, const Hash128& version) {
+  for (const Hash128& key :
+       {model::ManifestKey(version), model::FilesManifestKey(version)}) {
+    if (!store.Contains(key)) continue;
+    FB_ASSIGN_OR_RETURN(storage::Chunk chunk, store.Get(key));
+    FB_ASSIGN_OR_RETURN(
+        auto mapping, Mapping::Map(chunk.fd->get(), chunk.size, Mapping::Mode::kShared));
+    return model::AnyManifest::View(mapping->bytes(), mapping);
+  }
+  return Status::NotFound("the manifest is not in the store");
+}
+
+}  // namespace
+
+HeldVersions::HeldVersions(cache::Engine* engine, HeadDatasets* datasets)
+    : engine_(engine), datasets_(datasets), thread_([this] { Run(); }) {}
+
+HeldVersions::~HeldVersions() {
+  {
+    std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  wake_.notify_all();
+  thread_.join();
+}
+
+std::vector<cluster::VersionReport> HeldVersions::Reports() {
+  std::lock_guard lock(mutex_);
+  return reports_;
+}
+
+void HeldVersions::Run() {
+  TimePoint names_due{};
+  std::unique_lock lock(mutex_);
+  while (!stopping_) {
+    lock.unlock();
+    {
+      std::lock_guard counting(counting_);
+      TimePoint now = Clock::Real().Now();
+      if (now >= names_due || datasets_->found_count() != found_before_) {
+        Status learned = Learn();
+        if (!learned.ok()) spdlog::debug("no names: {}", learned.message());
+        now = Clock::Real().Now();
+        names_due = now + (learned.ok() ? kNamesTime : kRetryPause);
+      }
+      // Another one first each time, or a large one that changes would take all the time.
+      if (!known_.empty()) std::ranges::rotate(known_, known_.begin() + 1);
+      for (Known& known : known_) Count(&known, now + kCountTime);
+      Publish();
+    }
+    lock.lock();
+    wake_.wait_for(lock, kTick, [this] { return stopping_; });
+  }
+}
+
+void HeldVersions::Recount(const std::string& dataset) {
+  std::lock_guard counting(counting_);
+  auto find = [&] {
+    return std::ranges::find(known_, dataset,
+                             [](const Known& known) { return known.dataset.name; });
+  };
+  if (find() == known_.end() && !Learn().ok()) return;
+  auto known = find();
+  if (known == known_.end()) return;
+  known->counted.reset();
+  known->next = 0;
+  Count(&*known, TimePoint::max());
+  Publish();
+}
+
+HeldVersions::State HeldVersions::Now() const {
+  storage::StoreStats stats = engine_->store().Stats();
+  State state{.published = stats.published,
+              .roster_epoch = datasets_->home()->link().roster()->epoch()};
+  for (const auto& tier : stats.tiers) {
+    state.chunk_count += tier.chunk_count;
+    state.used_bytes += tier.used_bytes;
+  }
+  return state;
+}
+
+Status HeldVersions::Learn() {
+  found_before_ = datasets_->found_count();
+  FB_ASSIGN_OR_RETURN(auto datasets, datasets_->FindHome(Deadline::After(kHeadTime)));
+  std::vector<Known> known;
+  for (HomeDataset& dataset : datasets) {
+    auto before = std::ranges::find(known_, dataset, &Known::dataset);
+    if (before != known_.end()) {
+      known.push_back(std::move(*before));
+    } else {
+      known.push_back({.dataset = std::move(dataset)});
+    }
+  }
+  known_ = std::move(known);
+  return Status::OK();
+}
+
+Status HeldVersions::Prepare(Known* known) {
+  if (known->manifest.has_value()) return Status::OK();
+  const std::string& name = known->dataset.version;
+  auto version = Hash128::FromHex(name);
+  if (!version) return Status::Corrupt("the head names a version that is none");
+  auto manifest = FromStore(engine_->store(), *version);
+  if (!manifest.ok()) {
+    // Evicted, while chunks are still there.
+    FB_ASSIGN_OR_RETURN(std::string bytes, datasets_->home()->link().Get(
+                                               "/v1/versions/" + name + "/manifest",
+                                               Deadline::After(kHeadTime)));
+    auto owner = std::make_shared<const std::string>(std::move(bytes));
+    manifest = model::AnyManifest::View(*owner, owner);
+  }
+  FB_RETURN_NOT_OK(manifest.status());
+  if (manifest->files() != nullptr) {
+    model::EachChunk(*manifest->files(), [&](model::ChunkRef ref) {
+      known->chunks.push_back(ref);
+      return true;
+    });
+  } else {
+    FB_ASSIGN_OR_RETURN(known->columns, model::Project(manifest->table()->schema(),
+                                                       known->dataset.columns));
+  }
+  known->manifest = *std::move(manifest);
+  return Status::OK();
+}
+
+void HeldVersions::Count(Known* known, TimePoint until) {
+  State now = Now();
+  if (known->counted == now) return;
+  if (known->next == 0) {
+    known->begun = now;
+    known->counting = {.dataset = known->dataset.name, .version = known->dataset.version};
+  }
+  // A store with nothing in it holds nothing, whatever there is to hold.
+  uint64_t units = 0;
+  if (now.chunk_count > 0) {
+    Status prepared = Prepare(known);
+    if (!prepared.ok()) return;
+    units = known->manifest->unit_count();
+  }
+  auto roster = datasets_->home()->link().roster();
+  for (; known->next < units; ++known->next) {
+    bool look = known->next % kUnitsBetweenLooks == kUnitsBetweenLooks - 1;
+    if (look && Clock::Real().Now() >= until) return;
+    auto bytes = StoredBytes(*known, known->next);
+    if (!bytes || !IsOurs(*known, *roster, known->next)) continue;
+    ++known->counting.cached_units;
+    known->counting.cached_bytes += *bytes;
+  }
+  known->next = 0;
+  known->counted = known->begun;
+  known->held = known->counting;
+}
+
+std::optional<uint64_t> HeldVersions::StoredBytes(const Known& known,
+                                                  uint64_t unit) const {
+  const auto& files = known.manifest->files();
+  if (files != nullptr) {
+    return engine_->store().SizeOf(model::FileChunkKey(*files, known.chunks[unit]));
+  }
+  const model::Manifest& table = *known.manifest->table();
+  uint64_t bytes = 0;
+  for (model::ChunkRef ref :
+       cache::UnitChunks(table, static_cast<uint32_t>(unit), known.columns)) {
+    auto size = engine_->store().SizeOf(model::ChunkKey(table, ref, known.columns));
+    if (!size) return std::nullopt;
+    bytes += *size;
+  }
+  return bytes;
+}
+
+bool HeldVersions::IsOurs(const Known& known, const cluster::Roster& roster,
+                          uint64_t unit) const {
+  const auto& files = known.manifest->files();
+  Hash128 placement = files != nullptr ? model::FilePlacement(*files, known.chunks[unit])
+                                       : known.manifest->table()->units()[unit].content;
+  return std::ranges::any_of(roster.Route(placement, known.dataset.replicas),
+                             [&](uint32_t member) {
+                               return datasets_->home()->IsSelf(roster.members()[member]);
+                             });
+}
+
+void HeldVersions::Publish() {
+  std::vector<cluster::VersionReport> reports;
+  for (const Known& known : known_) {
+    if (known.held.cached_units > 0) reports.push_back(known.held);
+  }
+  std::lock_guard lock(mutex_);
+  reports_ = std::move(reports);
+}
+
+}  // namespace forebay::node
