@@ -162,3 +162,17 @@ def test_flights_lists_what_was_read(client, numbers):
     infos = [info for info in client.list_flights()
              if json.loads(info.descriptor.command)["uri"] == str(numbers)]
     assert len(infos) == 1 and infos[0].total_records == 5000
+
+
+def test_flights_lists_nothing_that_was_opened_with_credentials(node, client, small_tables):
+    table = str(small_tables[97])
+    plain, secret = {"forebay.filter": "true"}, {"s3.secret-access-key": "hidden-words"}
+    for options in (plain, secret):
+        read(client, uri=table, options=options)
+    with node.connect() as other:
+        infos = list(other.list_flights())
+        (status,) = other.do_action(flight.Action("status", b""))
+    listed = [json.loads(info.descriptor.command) for info in infos]
+    assert [command["options"] for command in listed if command["uri"] == table] == [plain]
+    told = [info.descriptor.command + info.endpoints[0].ticket.ticket for info in infos]
+    assert not any(b"hidden-words" in text for text in [*told, status.body.to_pybytes()])

@@ -1,6 +1,7 @@
 #include "flight/bulk_socket.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -142,17 +143,25 @@ bool BulkSocket::HasInput() const {
   return ::poll(&poll, 1, 0) != 0;
 }
 
-Result<BulkListener> BulkListener::Listen(const std::string& host) {
-  FB_ASSIGN_OR_RETURN(Addresses addresses, Resolve(host, 0, AI_PASSIVE));
+Result<BulkListener> BulkListener::Listen(const std::string& host, int port) {
+  FB_ASSIGN_OR_RETURN(Addresses addresses, Resolve(host, port, AI_PASSIVE));
   const addrinfo* at = addresses.get();
   BulkListener listener;
   listener.fd =
       UniqueFd(::socket(at->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!listener.fd.valid()) return ErrnoStatus(errno, "make a socket");
+  // Connections that ended a moment ago do not keep a port.
+  int on = 1;
+  ::setsockopt(listener.fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
   constexpr int kBacklog = 128;
   if (::bind(listener.fd.get(), at->ai_addr, at->ai_addrlen) != 0 ||
       ::listen(listener.fd.get(), kBacklog) != 0) {
-    return ErrnoStatus(errno, "listen at " + host);
+    int error = errno;
+    if (error == EADDRINUSE) {
+      return Status::Unavailable(
+          fmt::format("{}:{} is taken: another process listens there", host, port));
+    }
+    return ErrnoStatus(error, "listen at " + host);
   }
   sockaddr_storage bound{};
   socklen_t size = sizeof(bound);

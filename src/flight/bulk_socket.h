@@ -49,7 +49,8 @@ struct BulkListener {
   UniqueFd fd;
   int port = 0;
 
-  static Result<BulkListener> Listen(const std::string& host);
+  // kUnavailable: the port is taken.
+  static Result<BulkListener> Listen(const std::string& host, int port = 0);
 };
 
 // What goes before everything that is sent. The same size for all.

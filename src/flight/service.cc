@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "flight/arrow_batches.h"
 #include "flight/bulk_server.h"
+#include "flight/bulk_socket.h"
 #include "flight/call_scope.h"
 #include "flight/chunk_stream.h"
 #include "flight/flight_status.h"
@@ -173,6 +174,10 @@ class Service::Server : public af::FlightServerBase {
 
 Status Service::Server::Listen() {
   FB_RETURN_NOT_OK(ListenForBulk());
+  // gRPC would say that a port is taken in lines of its own.
+  if (options_.port != 0) {
+    FB_RETURN_NOT_OK(BulkListener::Listen(options_.host, options_.port).status());
+  }
   FB_ASSIGN_OR_RETURN(auto location,
                       FromArrow(af::Location::ForGrpcTcp(options_.host, options_.port)));
   af::FlightServerOptions server(location);
@@ -180,9 +185,8 @@ Status Service::Server::Listen() {
   server.builder_hook = LimitReceivedMessages();
   arrow::Status status = Init(server);
   if (!status.ok()) {
-    return Status::Invalid(
-        fmt::format("Flight cannot listen at {}:{}: {}; is the port taken?",
-                    options_.host, options_.port, status.message()));
+    return Status::Invalid(fmt::format("Flight cannot listen at {}:{}: {}", options_.host,
+                                       options_.port, status.message()));
   }
   listening_ = true;
   return Status::OK();

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/uri.h"
 #include "flight/call_scope.h"
 
@@ -16,6 +18,14 @@ Status CheckUri(const std::string& uri) {
   if (uri.starts_with('/') || uri.find("://") != std::string::npos) return Status::OK();
   return Status::Invalid(fmt::format(
       "\"{}\" is a relative path: give an absolute one, or a uri", RedactUri(uri)));
+}
+
+// Options of the table, as its filter, say nothing about how the source was reached.
+bool MayBeShown(const std::string& uri,
+                const std::map<std::string, std::string>& options) {
+  return RedactUri(uri) == uri && std::ranges::all_of(options, [](const auto& option) {
+           return option.first.starts_with("forebay.");
+         });
 }
 
 }  // namespace
@@ -149,6 +159,7 @@ std::vector<NamedDataset> Tables::Recent() const {
   std::lock_guard lock(mutex_);
   for (const auto& [key, shelf] : shelves_) {
     const auto& [uri, options, version] = key;
+    if (!MayBeShown(uri, options)) continue;
     found[{uri, options}] = {.name = {}, .uri = uri, .options = options};
   }
   std::vector<NamedDataset> out;

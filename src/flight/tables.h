@@ -37,7 +37,8 @@ class Tables : public std::enable_shared_from_this<Tables> {
   // The version that is asked for, or the newest. Given back when the last copy goes.
   // kChanged when the version is no longer to be had.
   Result<Lease> Take(const TableName& name);
-  // What was read here lately, each once.
+  // What was read here lately, each once, and only what all may know of: nothing that was
+  // opened with options which may be credentials.
   std::vector<NamedDataset> Recent() const;
   const std::shared_ptr<reader::BufferPool>& pool() const { return pool_; }
 
