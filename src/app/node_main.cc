@@ -20,14 +20,18 @@
 #include "node/member.h"
 #include "node/metrics.h"
 #include "node/node.h"
+#include "node/socket_group.h"
 
 namespace {
 
 using forebay::Status;
 
+constexpr int kFlightPort = 7072;
+
 struct Arguments {
   std::string store;
   std::string socket;
+  std::string socket_group;
   int64_t idle_ms = 0;
   std::string fill_memory = "1GiB";
   size_t fill_threads = 0;
@@ -96,21 +100,58 @@ forebay::Result<std::unique_ptr<forebay::flight::Service>> StartFlight(
   return flight;
 }
 
+// Where a node that is the head as well finds that head, and where it serves Flight: a
+// head for this machine alone brings no Flight for others along.
+struct OwnPlaces {
+  std::string head;
+  std::string flight;
+};
+
+forebay::Result<OwnPlaces> PlacesOf(const std::string& serve, int head_port) {
+  FB_ASSIGN_OR_RETURN(auto address, forebay::ParseAddress(serve));
+  auto join = [](const std::string& host, int port) {
+    bool is_v6 = host.find(':') != host.npos;
+    return fmt::format("{}{}{}:{}", is_v6 ? "[" : "", host, is_v6 ? "]" : "", port);
+  };
+  bool all = address.host == "0.0.0.0" || address.host == "::";
+  return OwnPlaces{.head = join(all ? "127.0.0.1" : address.host, head_port),
+                   .flight = join(address.host, kFlightPort)};
+}
+
 forebay::Result<std::unique_ptr<forebay::node::Member>> Join(const Arguments& arguments,
                                                              const Running& running) {
+  std::vector<std::string> heads = forebay::cluster::SplitHeads(arguments.heads);
+  std::string flight = fmt::format("0.0.0.0:{}", kFlightPort);
+  if (running.head != nullptr) {
+    FB_ASSIGN_OR_RETURN(OwnPlaces own, PlacesOf(arguments.serve, running.head->port()));
+    heads = {own.head};
+    flight = own.flight;
+  }
   return forebay::node::Member::Start(
-      {.heads = running.head == nullptr
-                    ? forebay::cluster::SplitHeads(arguments.heads)
-                    : std::vector{fmt::format("127.0.0.1:{}", running.head->port())},
+      {.heads = std::move(heads),
        .id = arguments.id,
-       .flight = arguments.flight.empty() ? "0.0.0.0:7072" : arguments.flight,
+       .flight = arguments.flight.empty() ? flight : arguments.flight,
        .advertise = arguments.advertise,
        .weight = arguments.weight,
        .http = arguments.http},
       running.node.get(), running.datasets.get());
 }
 
+// The node reads with its own rights, whoever asks: a root's would be all files there
+// are.
+forebay::Result<std::optional<gid_t>> SocketGroupOf(const Arguments& arguments) {
+  if (arguments.socket_group.empty()) return std::optional<gid_t>();
+  if (::geteuid() == 0 && arguments.allowed.empty()) {
+    return Status::Invalid(
+        "--socket-group lets others read what root may read: say what that is with "
+        "--allow, or run the node as a user of its own");
+  }
+  FB_ASSIGN_OR_RETURN(gid_t group, forebay::node::GroupOf(arguments.socket_group));
+  return std::optional<gid_t>(group);
+}
+
 forebay::Result<Running> Start(const Arguments& arguments) {
+  FB_ASSIGN_OR_RETURN(auto group, SocketGroupOf(arguments));
   FB_ASSIGN_OR_RETURN(auto tiers, forebay::model::ParseStoreSpec(arguments.store));
   FB_ASSIGN_OR_RETURN(uint64_t memory, forebay::ParseSize(arguments.fill_memory));
   Running running;
@@ -124,6 +165,7 @@ forebay::Result<Running> Start(const Arguments& arguments) {
   FB_ASSIGN_OR_RETURN(running.node,
                       forebay::node::Node::Start(
                           {.socket_path = arguments.socket,
+                           .socket_group = group,
                            .store = std::move(tiers),
                            .engine = {.fill_memory_bytes = memory,
                                       .fill_threads = arguments.fill_threads,
@@ -207,6 +249,9 @@ int main(int argc, char** argv) {
       ->required();
   app.add_option("--socket", arguments.socket, "where readers find this node")
       ->required();
+  app.add_option(
+      "--socket-group", arguments.socket_group,
+      "a group, by name or number, whose members are served besides this user");
   app.add_option("--idle-ms", arguments.idle_ms,
                  "leave after so long without readers; 0: never");
   app.add_option("--fill-memory", arguments.fill_memory, "cap of all decoding together");
@@ -214,7 +259,9 @@ int main(int argc, char** argv) {
   app.add_option("--allow", arguments.allowed,
                  "read only what is below this place; may be given several times");
   app.add_option("--flight", arguments.flight,
-                 "HOST:PORT where Arrow Flight clients are served; without it none are");
+                 "HOST:PORT where Arrow Flight clients are served; without it none are, "
+                 "but a member of a cluster is at port 7072 of all addresses, and with "
+                 "--serve of that one's host");
   app.add_option(
       "--head", arguments.heads,
       "HOST:PORT of the head whose cluster this node joins; several with commas");

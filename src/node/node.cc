@@ -9,6 +9,7 @@
 
 #include "base/errno_status.h"
 #include "base/log.h"
+#include "node/socket_group.h"
 
 namespace forebay::node {
 namespace {
@@ -78,7 +79,8 @@ Status Node::ListenOrYield() {
   }
   ::unlink(options_.socket_path.c_str());
   FB_ASSIGN_OR_RETURN(listener_, wire::Listen(options_.socket_path));
-  return Status::OK();
+  if (!options_.socket_group) return Status::OK();
+  return OpenSocketTo(*options_.socket_group, options_.socket_path);
 }
 
 Status Node::Run() {
@@ -100,8 +102,10 @@ Status Node::Run() {
 }
 
 void Node::Admit(wire::Channel channel) {
+  // With a group, whoever could open the socket is in it.
   auto user = channel.PeerUser();
-  if (!user.ok() || (*user != ::geteuid() && *user != 0)) {
+  bool known = user.ok() && (*user == ::geteuid() || *user == 0);
+  if (!known && !options_.socket_group) {
     spdlog::warn("another user's process was turned away");
     return;
   }

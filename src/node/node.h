@@ -2,10 +2,13 @@
 // Unix socket. docs/formats/reader-protocol.md tells what they say to each other.
 #pragma once
 
+#include <sys/types.h>
+
 #include <atomic>
 #include <list>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -21,6 +24,7 @@ class Node : public Host {
  public:
   struct Options {
     std::string socket_path;
+    std::optional<gid_t> socket_group{};  // whose members are served besides its own user
     std::vector<model::TierSpec> store;
     cache::Engine::Options engine;
     milliseconds idle_timeout{0};  // leaves after this long without readers; 0: never

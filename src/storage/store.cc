@@ -207,6 +207,8 @@ void Store::Condemn(size_t tier, const ChunkName& name) {
 bool Store::Contains(const Hash128& key) const {
   std::lock_guard lock(mutex_);
   return TierOf(key).has_value();
+}
+
 std::optional<uint64_t> Store::SizeOf(const Hash128& key) const {
   std::lock_guard lock(mutex_);
   for (const auto& shelf : shelves_) {
@@ -214,8 +216,6 @@ std::optional<uint64_t> Store::SizeOf(const Hash128& key) const {
     if (entry != nullptr) return entry->name.size;
   }
   return std::nullopt;
-}
-
 }
 
 std::optional<size_t> Store::TierOf(const Hash128& key) const {

@@ -47,8 +47,8 @@ class Store {
   Result<Chunk> Get(const Hash128& key);
   // What this process knows without looking at the disk.
   bool Contains(const Hash128& key) const;
-  // Makes room first. Never refuses for want of room: a chunk no tier can take is kept by
   std::optional<uint64_t> SizeOf(const Hash128& key) const;
+  // Makes room first. Never refuses for want of room: a chunk no tier can take is kept by
   // its handles alone (StoreStats::unkept).
   Result<std::unique_ptr<ChunkWriter>> Create(const Hash128& key, model::ChunkKind kind,
                                               uint64_t size_estimate);

@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import subprocess
+from socket import create_server
 
 import pytest
 
@@ -120,3 +121,36 @@ def test_a_hung_node_is_named_and_does_not_hang_status(cli, start):
     assert done.returncode == 9
     assert json.loads(done.stdout) == {"nodes": []}
     assert "the other end did not answer in time" in done.stderr
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root is somebody else")
+def test_node_serves_a_group_and_nobody_beyond_it(cli, start, table):
+    socket, group = cli.runtime / "s", 54321
+    how = ("--socket", socket, "--socket-group", group)
+    refused = start(*how, socket=socket)
+    assert refused.wait(timeout=30) == 2 and "--allow" in refused.stderr.read()
+    start(*how, "--allow", f"file://{table}", socket=socket)
+    cli.runtime.chmod(0o755)
+    cli.env["FOREBAY_NODE"] = str(socket)
+    nobody = {"user": 65534, "group": 65534}
+    member = cli.run("inspect", table, **nobody, extra_groups=[group])
+    assert member.returncode == 0, member.stderr
+    assert cli.run("inspect", table.parent, **nobody, extra_groups=[group]).returncode == 4
+    stranger = cli.run("inspect", table, **nobody, extra_groups=[])
+    assert stranger.returncode == 4, stranger.stderr
+
+
+@pytest.mark.parametrize("option, value", [("--id", "a/b"), ("--id", "x" * 129),
+                                           ("--weight", "inf"), ("--weight", "-1")])
+def test_node_refuses_what_no_head_would_take(cli, start, option, value):
+    node = start("--head", "127.0.0.1:1", "--flight", "127.0.0.1:0", f"{option}={value}")
+    assert node.wait(timeout=30) == 2
+    assert value in node.stderr.read()
+
+
+def test_node_says_that_a_flight_port_is_taken(cli, start):
+    with create_server(("127.0.0.1", 0)) as taken:
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        node = start("--flight", address)
+        assert node.wait(timeout=30) == 8
+        assert node.stderr.read() == f"{address} is taken: another process listens there\n"

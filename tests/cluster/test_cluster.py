@@ -4,11 +4,13 @@ import json
 import os
 import random
 import signal
+import socket
 import subprocess
 import sys
 import threading
 import time
 import urllib.request
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -187,8 +189,6 @@ def test_a_head_that_is_gone_costs_readers_nothing(table, alone):
         assert (ids_of(again, shuffle="global", seed=2) == expected).all()
 
 
-def test_a_drained_node_leaves_and_no_read_fails(table, alone):
-    with Cluster(3) as cluster:
 def test_an_open_waits_for_a_head_that_is_started_anew(table):
     with Cluster(1) as cluster:
         cluster.create("events", table)
@@ -207,6 +207,8 @@ def test_a_head_that_is_not_there_is_named_before_the_callers_time_is_up(tmp_pat
         forebay.open("forebay://127.0.0.1:1/events", store=f"ssd:{tmp_path}/store", timeout=8)
 
 
+def test_a_drained_node_leaves_and_no_read_fails(table, alone):
+    with Cluster(3) as cluster:
         cluster.create("events", table)
         warm_up(cluster, "events")
         ds = forebay.open(cluster.uri("events"), node=str(cluster.nodes[0].socket))
@@ -257,11 +259,43 @@ def test_the_example_trains_against_a_cluster(tmp_path):
         assert "n0 up, n1 up, n2 up" in run.stdout
 
 
+def listening(pid):
+    """The addresses at which a process takes connections."""
+    sockets = {os.readlink(fd) for fd in Path(f"/proc/{pid}/fd").iterdir() if fd.is_symlink()}
+    found = set()
+    for family, table in ((socket.AF_INET, "tcp"), (socket.AF_INET6, "tcp6")):
+        for line in Path(f"/proc/{pid}/net/{table}").read_text().splitlines()[1:]:
+            words = line.split()
+            if words[3] == "0A" and f"socket:[{words[9]}]" in sockets:
+                raw = bytes.fromhex(words[1].split(":")[0])
+                quads = [raw[i:i + 4][::-1] for i in range(0, len(raw), 4)]
+                found.add(socket.inet_ntop(family, b"".join(quads)))
+    return found
+
+
+def test_serve_listens_where_it_is_told_to_and_nowhere_else(tmp_path):
+    head = f"127.0.0.7:{free_port()}"
+    serving = subprocess.Popen([BIN / "forebay", "serve", "--listen", head, "--tier", "mem:64MiB",
+                                "--socket", tmp_path / "s", "--state", tmp_path / "state"])
+    try:
+        def joined():
+            try:
+                with urllib.request.urlopen(f"http://{head}/v1/nodes", timeout=5) as answer:
+                    return [n["state"] for n in json.load(answer)["nodes"]] == ["up"]
+            except OSError:
+                return False
+        wait_until(joined, "the node does not join its own head")
+        assert listening(serving.pid) <= {"127.0.0.7", "::ffff:127.0.0.7"}
+    finally:
+        serving.terminate()
+        assert serving.wait(20) == 0
+
+
 def test_serve_is_a_cluster_in_one_process(table, alone, tmp_path_factory):
     folder = tmp_path_factory.mktemp("serve")
-    head, socket = f"127.0.0.1:{free_port()}", folder / "node.sock"
+    head, at = f"127.0.0.1:{free_port()}", folder / "node.sock"
     serving = subprocess.Popen([BIN / "forebay", "serve", "--listen", head, "--tier", "mem:256MiB",
-                                "--socket", socket, "--state", folder / "state",
+                                "--socket", at, "--state", folder / "state",
                                 "--flight", f"127.0.0.1:{free_port()}"])
     try:
         create = [BIN / "forebay", "dataset", "create", "events", "--source", table, "--head", head]
@@ -270,7 +304,7 @@ def test_serve_is_a_cluster_in_one_process(table, alone, tmp_path_factory):
         warm = subprocess.run([BIN / "forebay", "warmup", "events", "--wait", "--head", head],
                               text=True, capture_output=True, timeout=120)
         assert warm.returncode == 0, warm.stderr
-        ds = forebay.open(f"forebay://{head}/events", node=str(socket))
+        ds = forebay.open(f"forebay://{head}/events", node=str(at))
         assert (ids_of(ds, shuffle="global", seed=9)
                 == ids_of(alone, shuffle="global", seed=9)).all()
     finally:
