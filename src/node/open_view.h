@@ -14,6 +14,7 @@ namespace forebay::node {
 struct OpenView {
   cache::View view{};  // of a table
   std::shared_ptr<const cache::FilesVersion> files{};
+  uint64_t epoch = 0;
   uint64_t position = 0;
   uint64_t position_count = 0;
 

@@ -303,6 +303,15 @@ Status Session::On(const wire::Follow& follow) {
   order.seed = follow.seed;
   order.epoch = follow.epoch;
   order.window_ranges = follow.window_ranges;
+  {
+    std::lock_guard lock(mutex_);
+    OpenView& open = views_[follow.view];
+    open.epoch = follow.epoch;
+    open.position = follow.position;
+    if (open.position_count == 0) {
+      open.position_count = static_cast<uint64_t>(view.manifest().row_count());
+    }
+  }
   return host_->engine().next_use().Follow(id_, view, std::move(order), follow.position);
 }
 
@@ -392,6 +401,7 @@ void Session::AppendJobs(std::vector<cluster::JobReport>* jobs) const {
     if (open.files != nullptr || open.position_count == 0) continue;
     jobs->push_back({.job = fmt::format("{} ({})", program_, pid_),
                      .version = open.view.manifest().version().ToHex(),
+                     .epoch = open.epoch,
                      .position = open.position,
                      .rows = open.position_count});
   }

@@ -10,7 +10,9 @@ namespace {
 
 // Ranges that a sequential stream asks its node to have ready ahead of it.
 constexpr uint32_t kLookAheadRanges = 8;
+// Between reports of progress, whichever is first.
 constexpr uint64_t kProgressSteps = 64;
+constexpr auto kProgressTime = std::chrono::milliseconds(500);
 constexpr uint64_t kBlockBytes = uint64_t{1} << 20;
 constexpr uint64_t kBlockStepsMax = 32;
 
@@ -173,7 +175,10 @@ Result<std::optional<Batch>> BatchStream::Next() {
   batch.step = step;
   batch.first_position = slice.first;
   batch.manifest = table_.remote()->manifest();
-  if (next_ % kProgressSteps == 0) Advance(slice.first);
+  if (next_ % kProgressSteps == 0 || start - advanced_ >= kProgressTime) {
+    advanced_ = start;
+    Advance(slice.first);
+  }
   ++next_;
   return std::optional<Batch>(std::move(batch));
 }

@@ -1,6 +1,7 @@
 // Batches of one epoch for one worker of one rank, in order.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -77,6 +78,7 @@ class BatchStream : public Batches {
   RowLocator locator_;
   std::vector<ColumnGatherer> gatherers_;
   uint64_t next_ = 0;
+  std::chrono::steady_clock::time_point advanced_{};  // when progress was told last
   uint64_t steps_per_block_ = 1;
   Block block_;
   uint32_t wanted_until_ = 0;
