@@ -88,13 +88,11 @@ Status AwaitEnd(pid_t node) {
   }
 }
 
-// In one container each has its own port; on one machine only the first to come has it.
+// In one container each has its own port; on one machine it is the head's.
 Result<std::unique_ptr<http::Server>> StartHealth(const Settings& settings,
                                                   std::function<bool()> ready) {
-  auto health = ServeHealth(settings.host, settings.health_port, std::move(ready));
-  if (health.ok() || !settings.local) return health;
-  spdlog::info("no health port for this worker: {}", health.status().message());
-  return std::unique_ptr<http::Server>();
+  if (settings.local) return std::unique_ptr<http::Server>();
+  return ServeHealth(settings.host, settings.health_port, std::move(ready));
 }
 
 }  // namespace

@@ -282,6 +282,17 @@ def test_forebay_head_is_the_same_head(table):
         wait_until(lambda: cache.head.ready() == (503, "not ready"), "no health port")
 
 
+def test_on_one_machine_the_health_port_is_the_heads(table):
+    with DataCache(metadata_of(table), workers=0) as cache:
+        cache.head.stop()
+        cache.common["HEALTH_PORT"] = str(cache.head.health_port)
+        cache.workers = [cache.worker(i + 1) for i in range(2)]
+        for worker in cache.workers:
+            wait_until(worker.children, "a worker starts no node")
+        cache.head.start()
+        cache.wait_ready()
+
+
 def test_it_ends_in_order_and_leaves_nothing_behind(table):
     with DataCache(metadata_of(table)) as cache:
         cache.wait_ready()
