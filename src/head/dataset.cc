@@ -103,6 +103,12 @@ Status CheckDatasetName(std::string_view name) {
       "a dataset's name is 1 to 128 letters, digits, dots, dashes and underscores");
 }
 
+Status CheckSource(const std::string& source) {
+  if (source.starts_with('/') || source.find("://") != source.npos) return Status::OK();
+  return Status::Invalid(fmt::format(
+      "the source \"{}\" is a relative path: give an absolute one, or a URI", source));
+}
+
 std::string DatasetJson(const Dataset& dataset) {
   return AsJson(dataset).dump(-1, ' ', false, json::error_handler_t::replace);
 }

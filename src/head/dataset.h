@@ -24,6 +24,8 @@ struct Dataset {
 
 // 1 to 128 letters, digits, dots, dashes and underscores: it is part of URIs.
 Status CheckDatasetName(std::string_view name);
+// No relative path: it would mean the head's working directory, which no caller knows.
+Status CheckSource(const std::string& source);
 
 // With everything: for the metadata store, and for nodes.
 std::string DatasetJson(const Dataset& dataset);

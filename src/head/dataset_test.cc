@@ -54,5 +54,13 @@ TEST(Dataset, NeedsANameASourceAndSaneReplicas) {
   }
 }
 
+TEST(Dataset, HasASourceThatMeansTheSameEverywhere) {
+  EXPECT_TRUE(CheckSource("/x/*.parquet").ok());
+  EXPECT_TRUE(CheckSource("s3://b/x").ok());
+  for (const char* bad : {"x", "./x", "../x/*.parquet"}) {
+    EXPECT_EQ(CheckSource(bad).code(), StatusCode::kInvalid) << bad;
+  }
+}
+
 }  // namespace
 }  // namespace forebay::head

@@ -40,6 +40,7 @@ Result<Dataset> Datasets::Get(const std::string& name) {
 
 Result<Dataset> Datasets::Create(Dataset dataset, Deadline deadline) {
   FB_RETURN_NOT_OK(CheckDatasetName(dataset.name));
+  FB_RETURN_NOT_OK(CheckSource(dataset.source));
   Status taken = Status::Changed(
       fmt::format("there is a dataset {} with another source or other options: delete it "
                   "first",

@@ -233,10 +233,16 @@ Reply HeadService::GetNode(const Call& call) {
 }
 
 Reply HeadService::DrainNode(const Call& call) {
+  Reply before = GetNode(call);
   Status drained = call.reign.members->Drain(call.parts[0]);
   if (!drained.ok()) return Fail(drained);
   spdlog::info("node {} is drained", call.parts[0]);
-  return GetNode(call);
+  Reply after = GetNode(call);
+  if (after.status != 404 || before.status == 404) return after;
+  // One that was down is gone at once.
+  json gone = json::parse(before.body, nullptr, /*allow_exceptions=*/false);
+  gone["state"] = MemberStateName(cluster::MemberState::kGone);
+  return Ok(gone);
 }
 
 Reply HeadService::Lease(const Call& call) {

@@ -84,14 +84,21 @@ std::string Leadership::leader() const {
 }
 
 void Leadership::Run() {
+  bool reached = true;
   while (!stopping()) {
     Status status = TryToLead();
+    if (!status.ok() && reached) {
+      spdlog::warn("the metadata store does not say who leads, asking on: {}",
+                   status.message());
+    } else if (status.ok() && !reached) {
+      spdlog::info("the metadata store answers again");
+    }
+    reached = status.ok();
     if (lease_ != meta::kNoLease) {
       KeepLeading();
       Lose();
-    } else if (!status.ok()) {
-      spdlog::warn("the metadata store does not say who leads: {}", status.message());
-      if (Pause(kRetryPause)) return;
+    } else if (!status.ok() && Pause(kRetryPause)) {
+      return;
     }
   }
 }

@@ -69,5 +69,8 @@ def test_an_etcd_that_is_away_ends_the_lead_until_it_is_back(tmp_path, etcd, pro
     wait_until(lambda: not leader.leads(), "it leads without its lease")
     assert not follower.leads()
     assert leader.call("GET", "/v1/nodes", follow=False)[0] in (307, 503)
+    time.sleep(2)  # each asks on, some times a second
     etcd.start()
     wait_until(lambda: leader.leads() or follower.leads(), "nobody leads again")
+    for head in (leader, follower):
+        assert head.log.read_text().count("does not say who leads") <= 1
