@@ -147,6 +147,7 @@ Result<Chunk> ChunkWriter::Publish() {
                         .last_use_ns = now,
                         .recorded_ns = now},
                        reserved_bytes_);
+    store.SettleLater(tier_, name, std::move(fd));
   } else {
     store.NoteUnkept(name.size);
   }

@@ -29,8 +29,7 @@ class ChunkWriter {
   Status Append(const void* data, size_t size);
   // Of what was appended so far: for bytes that come with a checksum.
   Hash128 checksum() const { return hasher_.Digest(); }
-  // Gives the chunk its name and hands it out. At most once, and nothing after it. May
-  // run on many threads at once (of many writers), so that their fsyncs overlap.
+  // Gives the chunk its name and hands it out. At most once, and nothing after it.
   Result<Chunk> Commit();
 
  private:

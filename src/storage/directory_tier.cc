@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "base/errno_status.h"
+#include "base/remote_file_system.h"
 #include "storage/file_io.h"
 #include "storage/store_format.h"
 #include "storage/temp_name.h"
@@ -35,6 +36,10 @@ std::optional<SpaceInfo> SpaceOf(const std::string& path) {
 }
 
 }  // namespace
+
+bool IsRemote(const model::TierSpec& spec) {
+  return spec.medium == model::Medium::kNfs || RemoteFileSystemOf(spec.path) != nullptr;
+}
 
 DirectoryTier::DirectoryTier(const TierOptions& options, OpenMode mode)
     : options_(options),
@@ -65,6 +70,7 @@ Result<std::unique_ptr<DirectoryTier>> DirectoryTier::Open(const TierOptions& op
     Status format = CheckStoreFormat(path);
     if (format.code() == StatusCode::kUnsupported) return format;
   }
+  tier->settles_first_ = tier->durable_ && IsRemote(options.spec);
   auto space = SpaceOf(path);
   uint64_t share = space ? space->total_bytes / kFreeFloorShare : 0;
   tier->free_floor_bytes_ =
@@ -104,7 +110,8 @@ Result<Draft> DirectoryTier::NewDraft(uint64_t claimed_bytes) {
     fd = CreateTemp(path);
   }
   if (!fd.ok()) return fd.status();
-  Draft draft({.fd = *std::move(fd), .temp_path = path, .early_write_out = durable_});
+  Draft draft(
+      {.fd = *std::move(fd), .temp_path = path, .early_write_out = settles_first_});
   if (options_.spec.medium == model::Medium::kMem) draft.PrepareMemory(claimed_bytes);
   return draft;
 }
@@ -123,19 +130,24 @@ Result<std::shared_ptr<const UniqueFd>> DirectoryTier::Publish(Draft& draft,
                                         name.size, name.ToString()));
   }
   SetModified(draft.fd(), now_ns);
-  FB_RETURN_NOT_OK(Sync(draft.fd()));
+  if (settles_first_ && fdatasync(draft.fd()) != 0) {
+    return ErrnoStatus(errno, "fsync a chunk in " + options_.spec.path);
+  }
   // Opened before it has its name: afterwards another process may evict it.
   FB_ASSIGN_OR_RETURN(UniqueFd fd, OpenFile(draft.temp_path(), O_RDONLY));
   FB_RETURN_NOT_OK(Rename(draft.temp_path(), name));
   draft.MarkPublished();
-  // A name lost in a power cut is only a miss, so a failure here is none of the chunk's.
-  if (durable_) (void)SyncDirectory(BucketPath(name.key));
+  if (settles_first_) (void)SyncDirectory(BucketPath(name.key));
   return std::make_shared<const UniqueFd>(std::move(fd));
 }
 
-Status DirectoryTier::Sync(int fd) const {
-  if (!durable_ || fdatasync(fd) == 0) return Status::OK();
-  return ErrnoStatus(errno, "fsync a chunk in " + options_.spec.path);
+Status DirectoryTier::Settle(const ChunkName& name, const UniqueFd& fd) {
+  if (fdatasync(fd.get()) != 0) {
+    return ErrnoStatus(errno, "fsync a chunk in " + options_.spec.path);
+  }
+  // A name lost in a power cut is only a miss, so a failure here is none of the chunk's.
+  (void)SyncDirectory(BucketPath(name.key));
+  return Status::OK();
 }
 
 Status DirectoryTier::Rename(const std::string& temp_path, const ChunkName& name) {

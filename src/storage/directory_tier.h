@@ -17,6 +17,9 @@
 
 namespace forebay::storage {
 
+// On a disk that is, or may be, another machine's.
+bool IsRemote(const model::TierSpec& spec);
+
 class DirectoryTier : public Tier {
  public:
   static Result<std::unique_ptr<DirectoryTier>> Open(const TierOptions& options,
@@ -25,6 +28,8 @@ class DirectoryTier : public Tier {
   Result<Draft> NewDraft(uint64_t claimed_bytes) override;
   Result<std::shared_ptr<const UniqueFd>> Publish(Draft& draft, const ChunkName& name,
                                                   int64_t now_ns) override;
+  bool settles_later() const override { return durable_ && !settles_first_; }
+  Status Settle(const ChunkName& name, const UniqueFd& fd) override;
   Result<UniqueFd> Open(const ChunkName& name) const override;
   Status Unlink(const ChunkName& name) override;
   Status Quarantine(const ChunkName& name) override;
@@ -45,7 +50,6 @@ class DirectoryTier : public Tier {
   std::string BucketPath(const Hash128& key) const;
   std::string ChunkPath(const ChunkName& name) const;
   Result<UniqueFd> CreateTemp(const std::string& path);
-  Status Sync(int fd) const;
   Status Rename(const std::string& temp_path, const ChunkName& name);
   void ScanBucket(std::string_view bucket, TierScan* scan);
   bool MoveToQuarantine(const std::string& path);
@@ -59,6 +63,9 @@ class DirectoryTier : public Tier {
   const uint64_t store_nonce_;
   uint64_t quarantine_bytes_max_;
   uint64_t free_floor_bytes_ = 0;
+  // Another machine's disk may refuse at fsync what it took before: then the bytes must
+  // go elsewhere, so that it is asked before the chunk has a name.
+  bool settles_first_ = false;
   std::atomic<uint64_t> next_number_{0};
 };
 

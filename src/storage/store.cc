@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "base/log.h"
-#include "base/remote_file_system.h"
 #include "storage/directory_tier.h"
 #include "storage/file_io.h"
 #include "storage/memory_tier.h"
@@ -57,8 +56,7 @@ Status Store::OpenTiers() {
     } else {
       FB_ASSIGN_OR_RETURN(shelf->tier, DirectoryTier::Open(options, options_.mode));
     }
-    shelf->remote = options.spec.medium == model::Medium::kNfs ||
-                    RemoteFileSystemOf(options.spec.path) != nullptr;
+    shelf->remote = IsRemote(options.spec);
     shelves_.push_back(std::move(shelf));
   }
   Sweep();

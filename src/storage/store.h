@@ -26,6 +26,7 @@
 #include "storage/store_options.h"
 #include "storage/tier.h"
 #include "storage/tier_index.h"
+#include "storage/write_out.h"
 
 namespace forebay::storage {
 
@@ -113,6 +114,8 @@ class Store {
   void NoteWriteFailure(size_t tier, const Status& cause);
   void NoteUnkept(uint64_t size);
   void AddPublished(size_t tier, IndexEntry entry, uint64_t reserved_bytes);
+  void SettleLater(size_t tier, const ChunkName& name,
+                   std::shared_ptr<const UniqueFd> fd);
   Status MakeRoom(size_t tier);
   void EvictToLow(size_t tier);
   static constexpr double kTightShare = 0.9;
@@ -146,6 +149,7 @@ class Store {
   std::condition_variable verified_;
   StoreStats stats_;
   std::atomic<bool> unkept_last_{false};  // no tier took the latest chunk
+  WriteOut write_out_;                    // ends first: it works on all of the above
 };
 
 }  // namespace forebay::storage

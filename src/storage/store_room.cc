@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "base/log.h"
 #include "storage/file_io.h"
 #include "storage/store.h"
 #include "storage/store_shelf.h"
@@ -95,6 +96,22 @@ void Store::AddPublished(size_t tier, IndexEntry entry, uint64_t reserved_bytes)
   if (!old) return;
   if (old->name != name) (void)shelf.tier->Unlink(old->name);
   if (options_.on_evict) options_.on_evict(name.key);
+}
+
+// What the disk did not take can still be read, but only while the page cache holds it:
+// it is given up, and readers are told to let go of it.
+void Store::SettleLater(size_t tier, const ChunkName& name,
+                        std::shared_ptr<const UniqueFd> fd) {
+  if (!shelves_[tier]->tier->settles_later()) return;
+  write_out_.Add(name.size, [this, tier, name, fd = std::move(fd)] {
+    if (NameOf(tier, name.key) != name) return;  // evicted meanwhile
+    Status settled = shelves_[tier]->tier->Settle(name, *fd);
+    if (settled.ok()) return;
+    spdlog::warn("a chunk is given up, as its disk failed: {}", settled.ToString());
+    NoteWriteFailure(tier, settled);
+    (void)shelves_[tier]->tier->Unlink(name);
+    Drop(tier, name);
+  });
 }
 
 // The bytes that must go for the tier to be below this share of its quota and above its

@@ -68,6 +68,9 @@ class Tier {
   virtual Result<std::shared_ptr<const UniqueFd>> Publish(Draft& draft,
                                                           const ChunkName& name,
                                                           int64_t now_ns) = 0;
+  // Where Publish leaves it to later: makes the chunk outlast a power cut.
+  virtual bool settles_later() const { return false; }
+  virtual Status Settle(const ChunkName&, const UniqueFd&) { return Status::OK(); }
   virtual Result<UniqueFd> Open(const ChunkName& name) const = 0;
   // Gone already is fine. Whoever has the chunk open or mapped keeps it.
   virtual Status Unlink(const ChunkName& name) = 0;

@@ -57,6 +57,7 @@ TEST_P(TierTest, PublishesWhatWasWritten) {
   auto hash = HashFile((*fd)->get(), bytes.size(), ChecksumSeed(name.key));
   ASSERT_TRUE(hash.ok()) << hash.status();
   EXPECT_EQ(*hash, name.checksum);
+  EXPECT_TRUE(tier_->Settle(name, **fd).ok());
 }
 
 TEST_P(TierTest, HandsOutReadOnlyDescriptors) {

@@ -1,0 +1,55 @@
+#include "storage/write_out.h"
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <utility>
+
+namespace forebay::storage {
+namespace {
+
+// Least urgent of all: readers and fills come first where processors are short.
+constexpr int kNiceness = 19;
+
+}  // namespace
+
+WriteOut::~WriteOut() {
+  {
+    std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  wake_.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+void WriteOut::Add(uint64_t bytes, std::function<void()> work) {
+  {
+    std::lock_guard lock(mutex_);
+    if (waiting_bytes_ + bytes <= kBytesMax && waiting_.size() < kCountMax) {
+      waiting_bytes_ += bytes;
+      waiting_.push_back({bytes, std::exchange(work, nullptr)});
+      if (!thread_.joinable()) thread_ = std::thread([this] { Run(); });
+    }
+  }
+  if (work) return work();
+  wake_.notify_one();
+}
+
+void WriteOut::Run() {
+  // Of this thread alone, on Linux.
+  (void)::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), kNiceness);
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    wake_.wait(lock, [this] { return stopping_ || !waiting_.empty(); });
+    if (stopping_) return;
+    Item item = std::move(waiting_.front());
+    waiting_.pop_front();
+    lock.unlock();
+    item.work();
+    item.work = nullptr;  // its descriptor is closed outside of the lock
+    lock.lock();
+    waiting_bytes_ -= item.bytes;
+  }
+}
+
+}  // namespace forebay::storage
