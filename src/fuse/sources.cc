@@ -132,9 +132,7 @@ std::vector<Sources::Refreshed> Sources::LastSteps() const {
 void Sources::Poll() { share_.links->Poll(); }
 
 void Sources::LetGoOfPages() {
-  for (const auto& chunk : share_.mapped->All()) {
-    reader::LetGoOfPages(chunk->mapping->bytes());
-  }
+  share_.mapped->LetGoOfPages();
   std::lock_guard lock(mutex_);
   for (const auto& each : opened_) each->LetGoOfPages();
 }

@@ -1,9 +1,17 @@
 #include "reader/files/mapped_chunks.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <new>
 
 namespace forebay::reader {
+
+void LetGoOfPages(std::string_view mapped) {
+  if (mapped.empty()) return;
+  // Shared mappings begin at a page; their pages stay in the page cache.
+  (void)::madvise(const_cast<char*>(mapped.data()), mapped.size(), MADV_DONTNEED);
+}
 
 ChunkPtr MappedChunks::Find(Owner owner, std::span<const model::ChunkRef> refs) {
   std::lock_guard lock(mutex_);
@@ -91,11 +99,20 @@ std::vector<ChunkPtr> MappedChunks::HandedBy(Owner owner, const Unmapped* by) {
   return held;
 }
 
-std::vector<ChunkPtr> MappedChunks::All() {
-  std::lock_guard lock(mutex_);
-  std::vector<ChunkPtr> all;
-  for (const auto& [key, kept] : mapped_) all.push_back(kept.chunk);
-  return all;
+// One at a time, so that nobody waits for long. Whoever uses a chunk got it under the
+// lock, so that under it an idle one stays idle.
+void MappedChunks::LetGoOfPages() {
+  std::vector<Key> keys;
+  {
+    std::lock_guard lock(mutex_);
+    for (const auto& [key, kept] : mapped_) keys.push_back(key);
+  }
+  for (const Key& key : keys) {
+    std::lock_guard lock(mutex_);
+    auto found = mapped_.find(key);
+    if (found == mapped_.end() || found->second.chunk.use_count() > 1) continue;
+    reader::LetGoOfPages(found->second.chunk->mapping->bytes());
+  }
 }
 
 size_t MappedChunks::count() {

@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <span>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -35,7 +36,9 @@ class MappedChunks {
   void ForgetAll(Owner owner);
   // What was handed over by the link that `by` belongs to.
   std::vector<ChunkPtr> HandedBy(Owner owner, const Unmapped* by);
-  std::vector<ChunkPtr> All();
+  // Lets go of the pages of all that nobody uses now; they come again when they are
+  // touched. Never of pages that somebody has just brought in for a reply.
+  void LetGoOfPages();
   size_t count();
   uint64_t bytes();
   // In a forked child, where a lock may be held for ever.
@@ -70,5 +73,8 @@ class MappedChunks {
   uint64_t uses_ = 0;
   uint64_t bytes_ = 0;
 };
+
+// Of any mapping: its pages come again when they are touched.
+void LetGoOfPages(std::string_view mapped);
 
 }  // namespace forebay::reader

@@ -1,5 +1,6 @@
 #include "reader/files/mapped_chunks.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -57,6 +58,28 @@ TEST(MappedChunks, WhatIsInUseStays) {
   used.clear();
   mapped.Keep(&kOld, Chunk(9), true);
   EXPECT_EQ(mapped.count(), 1);
+}
+
+// In the tables of this process, as the kernel tells.
+bool IsPresent(const ChunkPtr& chunk) {
+  UniqueFd map(::open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC));
+  auto page = reinterpret_cast<uintptr_t>(chunk->mapping->bytes().data()) / 4096;
+  uint64_t entry = 0;
+  EXPECT_EQ(::pread(map.get(), &entry, sizeof(entry), static_cast<off_t>(page * 8)), 8);
+  return (entry >> 63) != 0;
+}
+
+TEST(MappedChunks, PagesOfAReplyStayWhileItIsWritten) {
+  MappedChunks mapped({});
+  ChunkPtr used = mapped.Keep(&kOld, Chunk(1), false);
+  std::weak_ptr<MappedChunk> idle = mapped.Keep(&kOld, Chunk(2), false);
+  for (const ChunkPtr& chunk : {used, idle.lock()}) {
+    EXPECT_EQ(*static_cast<const volatile char*>(chunk->mapping->bytes().data()), 0);
+    ASSERT_TRUE(IsPresent(chunk));
+  }
+  mapped.LetGoOfPages();
+  EXPECT_TRUE(IsPresent(used));
+  EXPECT_FALSE(IsPresent(idle.lock()));
 }
 
 TEST(MappedChunks, OneMappingIsKeptOfAChunkThatCameTwice) {

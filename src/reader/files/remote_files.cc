@@ -1,6 +1,5 @@
 #include "reader/files/remote_files.h"
 
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -96,6 +95,16 @@ std::optional<FileBytes> RemoteFiles::TryAt(uint32_t file, uint64_t offset) {
 
 Status RemoteFiles::Map(std::span<const model::ChunkRef> refs, ChunkPtr* last,
                         Deadline deadline) {
+  // Perhaps all others wait for a source that hangs, and this is stored.
+  if (links_->is_busy() && deadline.Remaining() > LinkPool::kBriskTime) {
+    Status tried = MapBy(refs, last, Deadline::After(LinkPool::kBriskTime));
+    if (tried.code() != StatusCode::kDeadline) return tried;
+  }
+  return MapBy(refs, last, deadline);
+}
+
+Status RemoteFiles::MapBy(std::span<const model::ChunkRef> refs, ChunkPtr* last,
+                          Deadline deadline) {
   FB_ASSIGN_OR_RETURN(auto link, links_->Take(deadline));
   auto take = [&](const wire::ChunkHandle& handle, UniqueFd fd) -> Status {
     FB_ASSIGN_OR_RETURN(ChunkPtr chunk, link->Map(handle, fd.get()));
@@ -177,12 +186,6 @@ Result<std::shared_ptr<const MappedChunk>> RemoteFiles::Chunk(model::ChunkRef re
   };
   FB_RETURN_NOT_OK(link->Get({tree_, {&ref, 1}}, take, deadline));
   return std::shared_ptr<const MappedChunk>(std::move(chunk));
-}
-
-void LetGoOfPages(std::string_view mapped) {
-  if (mapped.empty()) return;
-  // Shared mappings begin at a page; their pages stay in the page cache.
-  (void)::madvise(const_cast<char*>(mapped.data()), mapped.size(), MADV_DONTNEED);
 }
 
 void RemoteFiles::LetGoOfPages() { reader::LetGoOfPages(manifest()->bytes()); }

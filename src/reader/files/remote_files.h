@@ -102,14 +102,12 @@ class RemoteFiles {
   FileBytes Cut(const ChunkPtr& chunk, uint32_t file, uint64_t offset) const;
   // Asks the node for chunks, and keeps them mapped.
   Status Map(std::span<const model::ChunkRef> refs, ChunkPtr* last, Deadline deadline);
+  Status MapBy(std::span<const model::ChunkRef> refs, ChunkPtr* last, Deadline deadline);
 
   std::shared_ptr<FilesTree> tree_;  // as it is once it was opened
   std::shared_ptr<LinkPool> links_;
   std::atomic<pid_t> pid_;
   std::atomic<int64_t> poll_at_;
 };
-
-// Lets go of the pages of a mapping: they come again when they are touched.
-void LetGoOfPages(std::string_view mapped);
 
 }  // namespace forebay::reader
