@@ -3,10 +3,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstring>
 #include <map>
+#include <optional>
 #include <unordered_map>
 #include <utility>
 
+#include "base/huge_pages.h"
 #include "base/size.h"
 #include "source/range_reader.h"
 
@@ -22,6 +25,73 @@ Status ReadPart(const FilesVersion& version, ChunkRef ref, std::span<std::byte> 
   source::Range range{offset, into};
   return source::ReadRanges(*version.source, object, {&range, 1}, *context.ranges,
                             context.deadline);
+}
+
+// File systems that keep large pages make them of writes this large, which costs less to
+// write and to map.
+constexpr uint64_t kWriteBytes = kHugePageBytes;
+
+// Bytes on their way from a source to the store, hashed and written while they are in the
+// processor's caches.
+class Streaming {
+ public:
+  Streaming(storage::ChunkWriter* writer, std::span<std::byte> room)
+      : writer_(writer), room_(room) {}
+
+  Status Take(int64_t at, std::span<const std::byte> piece) {
+    went_back_ = at != taken_;
+    if (went_back_) return Status::Cancelled("bytes that were written must be replaced");
+    taken_ += static_cast<int64_t>(piece.size());
+    while (!piece.empty()) {
+      size_t count = std::min(piece.size(), room_.size() - used_);
+      std::memcpy(room_.data() + used_, piece.data(), count);
+      used_ += count;
+      piece = piece.subspan(count);
+      if (used_ == room_.size()) FB_RETURN_NOT_OK(Flush());
+    }
+    return Status::OK();
+  }
+  Status Flush() { return writer_->Append(room_.data(), std::exchange(used_, 0)); }
+  bool went_back() const { return went_back_; }
+
+ private:
+  storage::ChunkWriter* writer_;
+  std::span<std::byte> room_;
+  size_t used_ = 0;
+  int64_t taken_ = 0;
+  bool went_back_ = false;
+};
+
+bool MayStream(const FilesVersion& version, ChunkRef ref,
+               const FileFillContext& context) {
+  return ref.group != model::kPackGroup && !context.hurried &&
+         version.source->streams() &&
+         version.manifest->ChunkBytes(ref) <= model::kExtentBytes;
+}
+
+// Nothing where the bytes have to be had in another way.
+Result<std::optional<FileFilled>> Stream(const FilesVersion& version, ChunkRef ref,
+                                         const FileFillContext& context) {
+  auto started = std::chrono::steady_clock::now();
+  uint64_t size = version.manifest->ChunkBytes(ref);
+  FB_ASSIGN_OR_RETURN(auto pass, context.memory->Enter(std::min(size, kWriteBytes)));
+  FB_ASSIGN_OR_RETURN(auto writer, context.store->Create(version.Key(ref),
+                                                         model::ChunkKind::kFile, size));
+  Streaming streaming(writer.get(), pass->bytes());
+  source::Slice slice{static_cast<int64_t>(model::FilesManifest::ExtentOffset(ref)),
+                      static_cast<int64_t>(size)};
+  Status read = version.source->Stream(
+      version.manifest->object(ref.range), slice,
+      [&](int64_t at, auto piece) { return streaming.Take(at, piece); },
+      context.deadline);
+  if (streaming.went_back()) return std::optional<FileFilled>();
+  FB_RETURN_NOT_OK(read);
+  FB_RETURN_NOT_OK(streaming.Flush());
+  auto arrived = std::chrono::steady_clock::now();
+  FB_ASSIGN_OR_RETURN(storage::Chunk chunk, writer->Commit());
+  auto stored = std::chrono::steady_clock::now();
+  return FileFilled{std::move(chunk),
+                    {.source = arrived - started, .decode = stored - arrived}};
 }
 
 // A file that was read by itself before does not have to be asked for again.
@@ -109,6 +179,10 @@ void RemoveStored(const FilesVersion& version, ChunkRef ref, storage::Store& sto
 
 Result<FileFilled> FillFileChunk(const FilesVersion& version, ChunkRef ref,
                                  const FileFillContext& context) {
+  if (MayStream(version, ref, context)) {
+    FB_ASSIGN_OR_RETURN(auto filled, Stream(version, ref, context));
+    if (filled) return *std::move(filled);
+  }
   uint64_t size = version.manifest->ChunkBytes(ref);
   bool is_pack = ref.group == model::kPackGroup;
   FB_ASSIGN_OR_RETURN(auto pass, context.memory->Enter(size));

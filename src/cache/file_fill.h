@@ -19,6 +19,8 @@ struct FileFillContext {
   ThreadPool* objects = nullptr;  // reads of small objects, hundreds at once
   MemoryGate* memory = nullptr;
   Deadline deadline = Deadline::Never();
+  // Somebody waits for it now: several requests at once, rather than few copies.
+  bool hurried = false;
 };
 
 struct FileFilled {
@@ -26,8 +28,9 @@ struct FileFilled {
   FillTimes times;
 };
 
-// One request per object, or one per 8 MiB of a large one. An object that is no longer
-// the pinned one is kChanged, by name, and nothing is stored.
+// One request per object, or one per 8 MiB of a large one. An extent that nobody waits
+// for yet comes by one request, and its bytes go to the store as they arrive. An object
+// that is no longer the pinned one is kChanged, by name, and nothing is stored.
 Result<FileFilled> FillFileChunk(const FilesVersion& version, model::ChunkRef ref,
                                  const FileFillContext& context);
 

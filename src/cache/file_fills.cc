@@ -85,8 +85,8 @@ std::vector<FileFills::Asked> FileFills::Request(const Version& version,
   asked.reserve(refs.size());
   for (const model::ChunkRef& ref : refs) {
     asked.push_back(Ask(version, ref, need, client));
+    wake_.notify_one();
   }
-  wake_.notify_all();
   return asked;
 }
 
@@ -202,7 +202,8 @@ void FileFills::Work() {
     packs_running_ -= job->is_pack() ? 1 : 0;
     waiting_running_ -= job->waits ? 1 : 0;
     --counters_.running;
-    wake_.notify_all();
+    // This thread takes one of the jobs that may run now; there may be one more.
+    wake_.notify_one();
   }
 }
 
@@ -211,7 +212,8 @@ void FileFills::Run(Job& job, std::unique_lock<std::mutex>& lock) {
                           .ranges = options_.read_pool,
                           .objects = &objects_,
                           .memory = &memory_,
-                          .deadline = Deadline::After(options_.fill_timeout)};
+                          .deadline = Deadline::After(options_.fill_timeout),
+                          .hurried = job.rank.first == static_cast<int>(Need::kNow)};
   lock.unlock();
   auto filled = FromPeersOrSource(*job.version, job.ref, context);
   lock.lock();

@@ -91,6 +91,35 @@ class FilesEngineTest : public ::testing::Test {
   std::unique_ptr<FilesEngine> engine_;
 };
 
+TEST_F(FilesEngineTest, ExtentsThatNobodyWaitsForYetComeByOneRequestEach) {
+  std::string bytes = Put("large.bin", 70 * kMiB + 5);
+  auto version = Open();
+  uint64_t before = reads();
+  for (uint32_t i = 0; i < 5; ++i) {
+    auto asked = Ask(version, {0, i}, i == 4 ? Need::kSomeday : Need::kSoon);
+    EXPECT_TRUE(Bytes(asked) ==
+                bytes.substr(i * model::kExtentBytes, model::kExtentBytes));
+  }
+  EXPECT_EQ(reads(), before + 5);
+}
+
+TEST_F(FilesEngineTest, AStreamThatGoesBackIsReadInAnotherWay) {
+  std::string bytes = Put("large.bin", 70 * kMiB);
+  auto version = Open();
+  source_->Add({.go_back = true});
+  EXPECT_TRUE(Bytes(Ask(version, {0, 1}, Need::kSoon)) ==
+              bytes.substr(model::kExtentBytes, model::kExtentBytes));
+  EXPECT_EQ(source_->fired(), 1);
+}
+
+TEST_F(FilesEngineTest, AStreamOfAChangedObjectStoresNothing) {
+  Put("large.bin", 70 * kMiB);
+  auto version = Open();
+  memory_->Put(kUri + "/large.bin", "other");
+  EXPECT_THAT(Bytes(Ask(version, {0, 1}, Need::kSoon)), HasSubstr("changed"));
+  EXPECT_FALSE(store_->Contains(version->Key({0, 1})));
+}
+
 TEST_F(FilesEngineTest, ASmallFileComesAloneAndThenFromItsPack) {
   std::vector<std::string> contents;
   for (int i = 0; i < 100; ++i) contents.push_back(Put(std::to_string(i), 1000));

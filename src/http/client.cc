@@ -18,7 +18,8 @@ namespace {
 constexpr milliseconds kTimerSlack = milliseconds(20);
 
 constexpr long kRedirectsMax = 5;
-constexpr long kBufferBytes = 512 * kKiB;
+// Small enough that bytes are still in the processor's cache when they are used.
+constexpr long kBufferBytes = 128 * kKiB;
 // Less than this for so long is a dead connection too, though something arrives.
 constexpr long kDripBytesPerSecond = 1024;
 constexpr long kDripSeconds = 30;

@@ -60,6 +60,26 @@ Result<model::Object> FaultySource::Stat(const std::string& uri, Deadline deadli
   return inner_->Stat(uri, deadline);
 }
 
+Status FaultySource::Stream(const model::Object& object, Slice slice, const Sink& sink,
+                            Deadline deadline) {
+  ++stats().requests;
+  Fault fault = Next(Call::kRead, object.uri);
+  FB_RETURN_NOT_OK(fault.status);
+  int64_t first_bytes = slice.size / 2;
+  if (fault.go_back) {
+    FB_RETURN_NOT_OK(inner_->Stream(object, {slice.offset, first_bytes}, sink, deadline));
+  }
+  auto flipping = [&](int64_t at, std::span<const std::byte> piece) {
+    std::vector<std::byte> bytes(piece.begin(), piece.end());
+    if (at == 0 && !bytes.empty()) bytes[bytes.size() / 2] ^= std::byte{1};
+    return sink(at, bytes);
+  };
+  FB_RETURN_NOT_OK(
+      inner_->Stream(object, slice, fault.flip_a_bit ? Sink(flipping) : sink, deadline));
+  stats().bytes += static_cast<uint64_t>(slice.size);
+  return Status::OK();
+}
+
 Status FaultySource::Read(const model::Object& object, int64_t offset,
                           std::span<std::byte> into, Deadline deadline) {
   ++stats().requests;

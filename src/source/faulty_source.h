@@ -22,6 +22,7 @@ struct Fault {
   Status status{};                 // returned instead of calling; ok: the call goes on
   std::function<void()> before{};  // runs first: to overwrite the object, say
   bool flip_a_bit = false;         // of what a read delivers
+  bool go_back = false;            // a stream begins again in the middle
 };
 
 class FaultySource : public Source {
@@ -40,6 +41,9 @@ class FaultySource : public Source {
   Result<model::Object> Stat(const std::string& uri, Deadline deadline) override;
   Status Read(const model::Object& object, int64_t offset, std::span<std::byte> into,
               Deadline deadline) override;
+  bool streams() const override { return inner_->streams(); }
+  Status Stream(const model::Object& object, Slice slice, const Sink& sink,
+                Deadline deadline) override;
   std::string origin() const override { return inner_->origin(); }
   int parallelism() const override { return inner_->parallelism(); }
 

@@ -5,7 +5,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <climits>
 #include <memory>
@@ -14,12 +13,10 @@
 
 #include "base/errno_status.h"
 #include "source/identity.h"
+#include "source/tree_walk.h"
 
 namespace forebay::source {
 namespace {
-
-// Deeper than any data set; stops walks that links make endless in practice.
-constexpr size_t kDepthMax = 128;
 
 struct CloseDir {
   void operator()(DIR* dir) const { ::closedir(dir); }
@@ -36,44 +33,29 @@ Result<Directory> OpenDirectory(const std::string& path) {
   return status;
 }
 
-class Walk {
+bool IsAbove(const Folder* folder, const struct stat& st) {
+  for (; folder != nullptr; folder = folder->above.get()) {
+    if (folder->device == st.st_dev && folder->inode == st.st_ino) return true;
+  }
+  return false;
+}
+
+Folder FolderAt(std::string path, const struct stat& st) {
+  return {.name = std::move(path), .device = st.st_dev, .inode = st.st_ino};
+}
+
+void AddFile(const std::string& path, const struct stat& st, Tree* tree) {
+  tree->objects.push_back({"file://" + path, FileIdentity(st)});
+}
+
+// One folder, entry by entry.
+class FolderLister {
  public:
-  Walk(Links links, Deadline deadline) : links_(links), deadline_(deadline) {}
+  FolderLister(const Folder& folder, Links links, Deadline deadline)
+      : folder_(folder), links_(links), deadline_(deadline) {}
 
-  Status Folder(const std::string& path, const struct stat& st) {
-    std::pair<dev_t, ino_t> self(st.st_dev, st.st_ino);
-    // A link to a folder above: its files are listed already.
-    if (std::ranges::find(above_, self) != above_.end()) return Status::OK();
-    if (above_.size() >= kDepthMax) {
-      return Status::Unsupported("folders are nested deeper than " +
-                                 std::to_string(kDepthMax) + ": " + path);
-    }
-    above_.push_back(self);
-    size_t before = Count();
-    Status status = Entries(path);
-    above_.pop_back();
-    bool below_root = !above_.empty();
-    if (below_root && Count() == before) tree_.empty_folders.push_back("file://" + path);
-    return status;
-  }
-
-  void AddFile(const std::string& path, const struct stat& st) {
-    tree_.objects.push_back({"file://" + path, FileIdentity(st)});
-  }
-
-  Tree Take() {
-    std::ranges::sort(tree_.objects, {}, &model::Object::uri);
-    std::ranges::sort(tree_.links, {}, &Link::uri);
-    std::ranges::sort(tree_.empty_folders);
-    return std::move(tree_);
-  }
-
- private:
-  size_t Count() const {
-    return tree_.objects.size() + tree_.links.size() + tree_.empty_folders.size();
-  }
-
-  Status Entries(const std::string& path) {
+  Result<Listed> Run() {
+    const std::string& path = folder_.name;
     FB_ASSIGN_OR_RETURN(Directory dir, OpenDirectory(path));
     std::string prefix = path.ends_with('/') ? path : path + "/";
     for (;;) {
@@ -81,13 +63,18 @@ class Walk {
       errno = 0;
       const dirent* entry = ::readdir(dir.get());
       if (entry == nullptr && errno != 0) return ErrnoStatus(errno, "list " + path);
-      if (entry == nullptr) return Status::OK();
+      if (entry == nullptr) break;
       std::string_view name = entry->d_name;
       if (name == "." || name == "..") continue;
       FB_RETURN_NOT_OK(Entry(::dirfd(dir.get()), entry->d_name, prefix));
     }
+    bool empty =
+        out_.tree.objects.empty() && out_.tree.links.empty() && out_.folders.empty();
+    if (empty && folder_.depth > 0) out_.tree.empty_folders.push_back("file://" + path);
+    return std::move(out_);
   }
 
+ private:
   Status Entry(int dir, const char* name, const std::string& prefix) {
     std::string path = prefix + name;
     struct stat st;
@@ -96,8 +83,10 @@ class Walk {
       return CannotFollow(dir, name, path, errno);
     }
     if (S_ISLNK(st.st_mode)) return AddLink(dir, path, st);
-    if (S_ISDIR(st.st_mode)) return Folder(path, st);
-    if (S_ISREG(st.st_mode)) AddFile(path, st);
+    if (S_ISREG(st.st_mode)) AddFile(path, st, &out_.tree);
+    // A link to a folder above: its files are listed already.
+    bool below = S_ISDIR(st.st_mode) && !IsAbove(&folder_, st);
+    if (below) out_.folders.push_back(FolderAt(std::move(path), st));
     return Status::OK();
   }
 
@@ -108,9 +97,9 @@ class Walk {
     // Removed, or something else by now, which the next listing has.
     if (size < 0 && (errno == ENOENT || errno == EINVAL)) return Status::OK();
     if (size < 0) return ErrnoStatus(errno, "read the link " + path);
-    tree_.links.push_back({.uri = "file://" + path,
-                           .target = std::string(target, static_cast<size_t>(size)),
-                           .mtime_ns = FileIdentity(st).mtime_ns});
+    out_.tree.links.push_back({.uri = "file://" + path,
+                               .target = std::string(target, static_cast<size_t>(size)),
+                               .mtime_ns = FileIdentity(st).mtime_ns});
     return Status::OK();
   }
 
@@ -124,10 +113,10 @@ class Walk {
     return ErrnoStatus(error, "follow " + path);
   }
 
+  const Folder& folder_;
   const Links links_;
-  Deadline deadline_;
-  std::vector<std::pair<dev_t, ino_t>> above_;
-  Tree tree_;
+  const Deadline deadline_;
+  Listed out_;
 };
 
 }  // namespace
@@ -135,15 +124,17 @@ class Walk {
 Result<Tree> WalkTree(const std::string& path, Links links, Deadline deadline) {
   struct stat st;
   if (::stat(path.c_str(), &st) != 0) return ErrnoStatus(errno, path);
-  Walk walk(links, deadline);
   if (S_ISDIR(st.st_mode)) {
-    FB_RETURN_NOT_OK(walk.Folder(path, st));
-  } else if (S_ISREG(st.st_mode)) {
-    walk.AddFile(path, st);
-  } else {
+    return WalkFolders(FolderAt(path, st), [&](const FolderPtr& folder) {
+      return FolderLister(*folder, links, deadline).Run();
+    });
+  }
+  if (!S_ISREG(st.st_mode)) {
     return Status::Invalid(path + " is neither a file nor a folder");
   }
-  return walk.Take();
+  Tree tree;
+  AddFile(path, st, &tree);
+  return tree;
 }
 
 Result<std::vector<model::Object>> WalkFiles(const std::string& path, Deadline deadline) {

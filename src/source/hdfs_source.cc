@@ -12,7 +12,6 @@
 namespace forebay::source {
 namespace {
 
-constexpr int kDepthMax = 128;
 constexpr size_t kListBytesMax = 512 * kMiB;
 constexpr int64_t kNanosPerMilli = 1'000'000;
 
@@ -142,44 +141,32 @@ Result<model::Object> HdfsSource::Stat(const std::string& uri, Deadline deadline
   return MakeObject(uri, entry);
 }
 
-Status HdfsSource::ListFolder(const Folder& folder, Deadline deadline,
-                              std::vector<Folder>* folders, Tree* tree) {
-  if (folder.depth > kDepthMax) {
-    return Status::Unsupported("folders are nested too deeply: " + folder.uri);
-  }
-  FB_ASSIGN_OR_RETURN(std::string json, Ask(folder.uri, "LISTSTATUS", deadline));
+Result<Listed> HdfsSource::ListFolder(const Folder& folder, Deadline deadline) {
+  FB_ASSIGN_OR_RETURN(std::string json, Ask(folder.name, "LISTSTATUS", deadline));
   FB_ASSIGN_OR_RETURN(std::vector<HdfsEntry> entries, ParseHdfsStatuses(json));
+  Listed listed;
   for (const HdfsEntry& entry : entries) {
-    std::string uri = Join(folder.uri, entry.name);
+    std::string uri = Join(folder.name, entry.name);
     if (entry.is_folder) {
-      folders->push_back({uri, folder.depth + 1});
+      listed.folders.push_back({.name = std::move(uri)});
     } else if (!entry.link_target.empty()) {
-      tree->links.push_back({uri, entry.link_target, entry.modified_ms * kNanosPerMilli});
+      int64_t mtime_ns = entry.modified_ms * kNanosPerMilli;
+      listed.tree.links.push_back({std::move(uri), entry.link_target, mtime_ns});
     } else {
-      tree->objects.push_back(MakeObject(uri, entry));
+      listed.tree.objects.push_back(MakeObject(std::move(uri), entry));
     }
   }
-  if (entries.empty() && folder.depth > 0) tree->empty_folders.push_back(folder.uri);
-  return Status::OK();
+  bool empty = entries.empty() && folder.depth > 0;
+  if (empty) listed.tree.empty_folders.push_back(folder.name);
+  return listed;
 }
 
 Result<Tree> HdfsSource::ListTree(const std::string& uri, Deadline deadline) {
-  Tree tree;
-  std::vector<Folder> folders = {{uri, 0}};
-  while (!folders.empty()) {
-    Folder folder = std::move(folders.back());
-    folders.pop_back();
-    Status status = ListFolder(folder, deadline, &folders, &tree);
-    // A folder removed since its parent was listed holds nothing any more.
-    bool gone = folder.depth > 0 && status.code() == StatusCode::kNotFound;
-    if (!gone) FB_RETURN_NOT_OK(status);
-  }
+  auto list = [&](const FolderPtr& folder) { return ListFolder(*folder, deadline); };
+  FB_ASSIGN_OR_RETURN(Tree tree, WalkFolders({.name = uri}, list));
   if (tree.objects.empty() && tree.links.empty() && tree.empty_folders.empty()) {
     return Status::NotFound("no file is at or below " + uri);
   }
-  std::ranges::sort(tree.objects, {}, &model::Object::uri);
-  std::ranges::sort(tree.links, {}, &Link::uri);
-  std::ranges::sort(tree.empty_folders);
   return tree;
 }
 
@@ -206,9 +193,15 @@ Status HdfsSource::CheckSame(const model::Object& object, Deadline deadline) {
 
 Status HdfsSource::Read(const model::Object& object, int64_t offset,
                         std::span<std::byte> into, Deadline deadline) {
-  FB_RETURN_NOT_OK(CheckRange(object, offset, into.size()));
+  return Stream(object, {offset, static_cast<int64_t>(into.size())}, CopyInto(into),
+                deadline);
+}
+
+Status HdfsSource::Stream(const model::Object& object, Slice slice, const Sink& sink,
+                          Deadline deadline) {
+  FB_RETURN_NOT_OK(CheckRange(object, slice.offset, static_cast<uint64_t>(slice.size)));
   FB_RETURN_NOT_OK(CheckSame(object, deadline));
-  if (into.empty()) return Status::OK();
+  if (slice.size == 0) return Status::OK();
   auto prepare = [&](const Part& part) {
     return MakeRequest(object.uri,
                        "OPEN&offset=" + std::to_string(part.offset) +
@@ -219,8 +212,8 @@ Status HdfsSource::Read(const model::Object& object, int64_t offset,
     return Explain(RedactUri(object.uri), response, body);
   };
   auto check_head = [](const http::Response&) { return Status::OK(); };
-  Status read = transfer_.Read({object, offset, into, prepare, explain, check_head, true},
-                               deadline);
+  Status read =
+      transfer_.Read({object, slice, sink, prepare, explain, check_head, true}, deadline);
   // A file cut or replaced during the read may fail in any way; say what happened.
   Status same = CheckSame(object, deadline);
   if (same.code() == StatusCode::kChanged || read.ok()) return same;

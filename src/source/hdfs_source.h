@@ -11,6 +11,7 @@
 #include "source/http_options.h"
 #include "source/http_transfer.h"
 #include "source/source.h"
+#include "source/tree_walk.h"
 
 namespace forebay::source {
 
@@ -36,19 +37,17 @@ class HdfsSource : public Source {
   Result<model::Object> Stat(const std::string& uri, Deadline deadline) override;
   Status Read(const model::Object& object, int64_t offset, std::span<std::byte> into,
               Deadline deadline) override;
+  bool streams() const override { return true; }
+  Status Stream(const model::Object& object, Slice slice, const Sink& sink,
+                Deadline deadline) override;
   std::string origin() const override { return options_.origin; }
 
  private:
-  struct Folder {
-    std::string uri;
-    int depth = 0;
-  };
   Result<http::Request> MakeRequest(const std::string& uri, const std::string& operation,
                                     int failures) const;
   Result<std::string> Ask(const std::string& uri, const std::string& operation,
                           Deadline deadline);
-  Status ListFolder(const Folder& folder, Deadline deadline, std::vector<Folder>* folders,
-                    Tree* tree);
+  Result<Listed> ListFolder(const Folder& folder, Deadline deadline);
   Status CheckSame(const model::Object& object, Deadline deadline);
   Status Explain(const std::string& uri, const http::Response& response,
                  std::string_view body);

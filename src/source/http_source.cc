@@ -121,8 +121,14 @@ Result<model::Object> HttpSource::Stat(const std::string& uri, Deadline deadline
 
 Status HttpSource::Read(const model::Object& object, int64_t offset,
                         std::span<std::byte> into, Deadline deadline) {
-  FB_RETURN_NOT_OK(CheckRange(object, offset, into.size()));
-  if (into.empty()) {
+  return Stream(object, {offset, static_cast<int64_t>(into.size())}, CopyInto(into),
+                deadline);
+}
+
+Status HttpSource::Stream(const model::Object& object, Slice slice, const Sink& sink,
+                          Deadline deadline) {
+  FB_RETURN_NOT_OK(CheckRange(object, slice.offset, static_cast<uint64_t>(slice.size)));
+  if (slice.size == 0) {
     FB_ASSIGN_OR_RETURN(model::Object now, Stat(object.uri, deadline));
     return now.identity == object.identity ? Status::OK() : ChangedStatus(object);
   }
@@ -141,7 +147,7 @@ Status HttpSource::Read(const model::Object& object, int64_t offset,
     return HttpStatus(response.status, RedactUri(object.uri), "");
   };
   auto check_head = [&](const http::Response& head) { return CheckHead(head, object); };
-  return transfer_.Read({object, offset, into, prepare, explain, check_head}, deadline);
+  return transfer_.Read({object, slice, sink, prepare, explain, check_head}, deadline);
 }
 
 }  // namespace forebay::source

@@ -25,6 +25,9 @@ class HttpSource : public Source {
   Result<model::Object> Stat(const std::string& uri, Deadline deadline) override;
   Status Read(const model::Object& object, int64_t offset, std::span<std::byte> into,
               Deadline deadline) override;
+  bool streams() const override { return true; }
+  Status Stream(const model::Object& object, Slice slice, const Sink& sink,
+                Deadline deadline) override;
 
  private:
   Result<http::Response> Head(const std::string& uri, Deadline deadline);

@@ -65,8 +65,7 @@ Attempt HttpTransfer::FetchOnce(const FetchOptions& options, int failures,
 Status HttpTransfer::Read(const RangeRead& read, Deadline deadline) {
   int64_t done = 0;
   return Retry(retry_, stats_, deadline, [&](int failures) {
-    Part part{read.offset + done, static_cast<int64_t>(read.into.size()) - done,
-              failures};
+    Part part{read.slice.offset + done, read.slice.size - done, failures};
     return ReadOnce(read, part, deadline, &done);
   });
 }

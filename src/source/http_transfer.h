@@ -37,8 +37,8 @@ struct Document {
 // A ranged read of one object.
 struct RangeRead {
   const model::Object& object;
-  int64_t offset;
-  std::span<std::byte> into;
+  Slice slice;
+  const Sink& sink;
   Prepare prepare;
   Explain explain;
   // kChanged when the head of an answer shows another object than the pinned one.
@@ -61,7 +61,7 @@ class HttpTransfer {
   };
   Result<Document> Fetch(const FetchOptions& options, Deadline deadline);
 
-  // Fills read.into, going on from where an attempt broke off. Bytes of an answer whose
+  // Fills read.sink, going on from where an attempt broke off. Bytes of an answer whose
   // head does not fit what was asked for are never used.
   Status Read(const RangeRead& read, Deadline deadline);
 

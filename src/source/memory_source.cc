@@ -1,12 +1,14 @@
 #include "source/memory_source.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "source/identity.h"
 
 namespace forebay::source {
 namespace {
+
+// As large as a connection gives them, and not a divisor of much.
+constexpr size_t kPieceBytes = 100'000;
 
 model::Object MakeObject(const std::string& uri, const std::string& bytes,
                          const std::string& etag) {
@@ -102,15 +104,27 @@ Result<model::Object> MemorySource::Stat(const std::string& uri, Deadline deadli
 
 Status MemorySource::Read(const model::Object& object, int64_t offset,
                           std::span<std::byte> into, Deadline deadline) {
-  FB_RETURN_NOT_OK(CheckRange(object, offset, into.size()));
+  return Stream(object, {offset, static_cast<int64_t>(into.size())}, CopyInto(into),
+                deadline);
+}
+
+Status MemorySource::Stream(const model::Object& object, Slice slice, const Sink& sink,
+                            Deadline deadline) {
+  auto size = static_cast<size_t>(slice.size);
+  FB_RETURN_NOT_OK(CheckRange(object, slice.offset, size));
   if (deadline.passed()) return DeadlineStatus("reading " + object.uri);
   ++stats().requests;
   FB_ASSIGN_OR_RETURN(Entry entry, Find(object.uri));
   if (MakeObject(object.uri, *entry.bytes, entry.etag).identity != object.identity) {
     return ChangedStatus(object);
   }
-  if (!into.empty()) std::memcpy(into.data(), entry.bytes->data() + offset, into.size());
-  stats().bytes += into.size();
+  auto bytes = std::as_bytes(std::span(*entry.bytes))
+                   .subspan(static_cast<size_t>(slice.offset), size);
+  for (size_t at = 0; at < size; at += kPieceBytes) {
+    auto piece = bytes.subspan(at, std::min(kPieceBytes, size - at));
+    FB_RETURN_NOT_OK(sink(static_cast<int64_t>(at), piece));
+  }
+  stats().bytes += size;
   return Status::OK();
 }
 

@@ -1,7 +1,6 @@
 #include "source/range_body.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "base/uri.h"
 #include "source/http_status.h"
@@ -106,8 +105,8 @@ Status RangeBody::Store(std::span<const std::byte> piece) {
   skip_ -= skipped;
   piece = piece.subspan(skipped);
   auto use = std::min<int64_t>(expected_ - taken_, static_cast<int64_t>(piece.size()));
-  std::byte* at = read_.into.data() + (part_.offset - read_.offset) + taken_;
-  if (use > 0) std::memcpy(at, piece.data(), use);
+  int64_t at = part_.offset - read_.slice.offset + taken_;
+  if (use > 0) FB_RETURN_NOT_OK(read_.sink(at, piece.first(static_cast<size_t>(use))));
   taken_ += use;
   bool more = static_cast<int64_t>(piece.size()) > use;
   if (more && !may_run_on_) return Distrust("the body goes on after the range");

@@ -226,8 +226,14 @@ Result<std::vector<model::Object>> S3Source::List(const std::string& uri,
 
 Status S3Source::Read(const model::Object& object, int64_t offset,
                       std::span<std::byte> into, Deadline deadline) {
-  FB_RETURN_NOT_OK(CheckRange(object, offset, into.size()));
-  if (into.empty()) {
+  return Stream(object, {offset, static_cast<int64_t>(into.size())}, CopyInto(into),
+                deadline);
+}
+
+Status S3Source::Stream(const model::Object& object, Slice slice, const Sink& sink,
+                        Deadline deadline) {
+  FB_RETURN_NOT_OK(CheckRange(object, slice.offset, static_cast<uint64_t>(slice.size)));
+  if (slice.size == 0) {
     FB_ASSIGN_OR_RETURN(model::Object now, Stat(object.uri, deadline));
     return now.identity == object.identity ? Status::OK() : ChangedStatus(object);
   }
@@ -249,7 +255,7 @@ Status S3Source::Read(const model::Object& object, int64_t offset,
     bool same = StrongEtag(head.Find("ETag")) == object.identity.etag;
     return same ? Status::OK() : ChangedStatus(object);
   };
-  return transfer_.Read({object, offset, into, prepare, explain, check_head}, deadline);
+  return transfer_.Read({object, slice, sink, prepare, explain, check_head}, deadline);
 }
 
 }  // namespace forebay::source

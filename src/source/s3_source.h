@@ -30,6 +30,9 @@ class S3Source : public Source {
   Result<model::Object> Stat(const std::string& uri, Deadline deadline) override;
   Status Read(const model::Object& object, int64_t offset, std::span<std::byte> into,
               Deadline deadline) override;
+  bool streams() const override { return true; }
+  Status Stream(const model::Object& object, Slice slice, const Sink& sink,
+                Deadline deadline) override;
 
   bool pages() const override { return true; }
   Result<Page> ListPage(const PageRequest& request, Deadline deadline) override;

@@ -1,5 +1,6 @@
 #include "source/source.h"
 
+#include <cstring>
 #include <string_view>
 
 #include "base/uri.h"
@@ -37,6 +38,13 @@ std::string SchemeNames() {
 }
 
 }  // namespace
+
+Sink CopyInto(std::span<std::byte> into) {
+  return [into](int64_t at, std::span<const std::byte> piece) {
+    std::memcpy(into.data() + at, piece.data(), piece.size());
+    return Status::OK();
+  };
+}
 
 Result<std::shared_ptr<Source>> OpenSource(const std::string& uri,
                                            const Options& options) {

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <span>
@@ -53,6 +54,19 @@ struct Tree {
   std::vector<std::string> empty_folders;  // URIs without '/' at their end
 };
 
+// A part of an object.
+struct Slice {
+  int64_t offset = 0;
+  int64_t size = 0;
+};
+// Takes the bytes of a slice as they arrive, in their order; `at` counts from its begin.
+// Where an answer proved wrong it is asked for again, and `at` goes back. A failure ends
+// the read, which returns it.
+using Sink = std::function<Status(int64_t at, std::span<const std::byte> piece)>;
+
+// Into memory that has room for the slice.
+Sink CopyInto(std::span<std::byte> into);
+
 class Source {
  public:
   virtual ~Source() = default;
@@ -76,6 +90,13 @@ class Source {
   // is no longer the one of `object.identity`: kChanged, and `into` must not be used.
   virtual Status Read(const model::Object& object, int64_t offset,
                       std::span<std::byte> into, Deadline deadline) = 0;
+
+  // The same piece by piece: only where `streams` says so. What was taken may be used
+  // once this has returned without a failure.
+  virtual bool streams() const { return false; }
+  virtual Status Stream(const model::Object&, Slice, const Sink&, Deadline) {
+    return Status::Unsupported("this source does not stream");
+  }
 
   // Lists in pages, many of which may be asked for at once: only where `pages` says so.
   virtual bool pages() const { return false; }

@@ -97,6 +97,24 @@ TEST_P(Conformance, ReadsAnyRange) {
   }
 }
 
+TEST_P(Conformance, StreamsASliceInOrder) {
+  if (!source().streams()) return;
+  std::string bytes = RandomBytes(3'000'000, 4);
+  model::Object object = PutAndStat("stream", bytes);
+  std::string taken;
+  auto take = [&](int64_t at, std::span<const std::byte> piece) {
+    EXPECT_EQ(at, static_cast<int64_t>(taken.size()));
+    taken.append(reinterpret_cast<const char*>(piece.data()), piece.size());
+    return Status::OK();
+  };
+  ASSERT_EQ(source().Stream(object, {1000, 2'500'000}, take, Soon()), Status::OK());
+  EXPECT_TRUE(taken == bytes.substr(1000, 2'500'000));
+  auto refuse = [](int64_t, auto) { return Status::Full("no room"); };
+  EXPECT_EQ(source().Stream(object, {0, 1000}, refuse, Soon()).code(), StatusCode::kFull);
+  EXPECT_EQ(source().Stream(object, {1, 3'000'000}, take, Soon()).code(),
+            StatusCode::kInvalid);
+}
+
 TEST_P(Conformance, ReadsAnEmptyObject) {
   model::Object object = PutAndStat("empty", "");
   EXPECT_EQ(object.identity.size, 0);
