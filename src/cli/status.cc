@@ -96,6 +96,15 @@ Result<ExitCode> ShowCluster(const std::string& heads, OutputFormat format) {
   return ExitCode::kOk;
 }
 
+// Of the head that `forebay serve` is, if there is one on this machine.
+bool ShowOwnCluster() {
+  auto head = HeadCall::To("");
+  if (!head.ok() || !head->Answers()) return false;
+  auto status = head->Get("/v1/status");
+  if (status.ok()) Print("\n" + ClusterText(*status));
+  return status.ok();
+}
+
 bool IsDead(const Status& status) {
   return status.code() == StatusCode::kNotFound ||
          status.code() == StatusCode::kUnavailable;
@@ -107,10 +116,12 @@ Run DeclareStatus(CLI::App& app) {
   auto format = std::make_shared<OutputFormat>(OutputFormat::kTable);
   auto heads = std::make_shared<std::string>();
   AddOutputOption(app, format.get());
-  app.add_option("--head", *heads, "show the cluster of this head instead")
+  app.add_option("--head", *heads,
+                 "show the cluster of this head instead (default: FOREBAY_HEAD)")
       ->option_text("HOST:PORT");
   return [format, heads]() -> Result<ExitCode> {
-    if (!heads->empty()) return ShowCluster(*heads, *format);
+    std::string given = GivenHeads(*heads);
+    if (!given.empty()) return ShowCluster(given, *format);
     FB_ASSIGN_OR_RETURN(std::vector<std::string> sockets, Sockets());
     std::vector<NodeStatus> nodes;
     ExitCode code = ExitCode::kOk;
@@ -124,6 +135,7 @@ Run DeclareStatus(CLI::App& app) {
       }
     }
     Print(*format == OutputFormat::kJson ? ToText(StatusJson(nodes)) : StatusText(nodes));
+    if (*format == OutputFormat::kTable && ShowOwnCluster()) return code;
     if (nodes.empty() && code == ExitCode::kOk) {
       Complain("no node of yours runs on this host; one starts when a table is opened");
     }

@@ -4,7 +4,9 @@ import json
 import signal
 import socket
 import subprocess
+import time
 
+import pytest
 from heads import BIN, Head, Node, call, wait_until, write_table
 
 SECRET = "tr0ub4dor"
@@ -109,6 +111,34 @@ def test_nodes_join_fall_silent_come_back_and_are_drained(head, forebay):
     wait_until(gone, "a drained node that fell silent stays")
 
 
+def test_a_node_that_is_down_is_drained_and_gone(head, forebay):
+    a, b = Node(head, "a"), Node(head, "b")
+    a.register()
+    b.register()
+
+    def down():
+        b.beat()
+        return a.state() == "down"
+    wait_until(down, "a silent node stays up")
+    status, answer = head.call("POST", "/v1/nodes/a/drain", {})
+    assert (status, answer["id"], answer["state"]) == (200, "a", "gone")
+    assert a.state() is None
+    assert head.call("POST", "/v1/nodes/a/drain", {})[0] == 404
+
+
+def test_a_warmup_without_nodes_says_what_it_waits_for(head, table):
+    create(head, table)
+    waiting = subprocess.Popen([BIN / "forebay", "warmup", "events", "--wait", "--head",
+                                head.address], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                               text=True)
+    wait_until(lambda: head.get("/v1/operations")["operations"], "no warm-up begins")
+    time.sleep(0.5)  # a line is written at once, or never
+    for operation in head.get("/v1/operations")["operations"]:
+        head.call("DELETE", f"/v1/operations/{operation['id']}")
+    error = waiting.communicate(timeout=30)[1]
+    assert "the warm-up waits: no node is up" in error and "100" not in error
+
+
 def test_a_newer_process_of_the_same_id_fences_the_older(head):
     older, newer = Node(head, "a"), Node(head, "a")
     older.register()
@@ -196,6 +226,41 @@ def test_status_tells_how_much_is_cached(head, table, forebay):
     assert "100.0 %" in text and "1.0 MiB of 4.0 MiB" in text
     job = head.get("/v1/jobs")["jobs"][0]
     assert (job["job"], job["percent"], job["node"]) == ("run-7", 25.0, "a")
+
+
+@pytest.fixture
+def silent():
+    """An address that takes connections and says nothing."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        yield f"127.0.0.1:{server.getsockname()[1]}"
+
+
+def test_a_head_that_says_nothing_is_passed_over(head, silent, table, forebay):
+    at = ("--head", f"{silent},{head.address}")
+    began = time.monotonic()
+    forebay("nodes", *at)
+    forebay("dataset", "create", "events", "--source", table, *at)
+    forebay("dataset", "delete", "events", *at)
+    assert time.monotonic() - began < 30
+
+
+def test_a_relative_source_is_that_of_the_caller(head, table, forebay, monkeypatch):
+    monkeypatch.chdir(table.parent)
+    forebay("dataset", "create", "events", "--source", "events", "--head", head.address)
+    assert head.get("/v1/datasets/events")["source"] == str(table)
+    status, answer = head.call("POST", "/v1/datasets", {"name": "b", "source": "events"})
+    assert status == 400 and "relative path" in answer["error"]["message"]
+
+
+def test_verbs_ask_the_head_that_the_environment_names(head, table, forebay, monkeypatch):
+    create(head, table)
+    Node(head, "a").register()
+    monkeypatch.setenv("FOREBAY_HEAD", head.address)
+    monkeypatch.chdir(table.parent)
+    assert json.loads(forebay("status", "-o", "json").stdout)["datasets"][0]["name"] == "events"
+    # The dataset, though there is a folder of this name.
+    started = json.loads(forebay("warmup", "events", "-o", "json").stdout)
+    assert started["dataset"] == "events" and started["state"] == "running"
 
 
 def test_health_readiness_and_metrics(head):

@@ -21,20 +21,31 @@ constexpr milliseconds kLook{200};
 // Heads restart and take over from each other; an operation goes on meanwhile.
 constexpr milliseconds kPatience = std::chrono::minutes(1);
 
-bool IsForDefaultHead(const std::string& uri) {
+// A plain name is a dataset's where a head was named, else where no file has it.
+bool IsDatasetName(const std::string& text, bool head_is_named) {
+  if (text.find('/') != text.npos || text.starts_with('.')) return false;
   std::error_code error;
-  return std::getenv("FOREBAY_HEAD") != nullptr && uri.find('/') == uri.npos &&
-         !std::filesystem::exists(uri, error);
+  return head_is_named || !std::filesystem::exists(text, error);
 }
 
 Result<json> Follow(HeadCall& head, json operation) {
   ProgressMeter meter(ProgressMeter::Stderr("warmup", "rows"));
   Deadline patience = Deadline::After(kPatience);
   std::string path = "/v1/operations/" + TextIn(operation, "id");
+  std::string said;
   while (TextIn(operation, "state") == "running") {
-    meter.Update({.done = NumberIn(operation, "rows_done"),
-                  .total = NumberIn(operation, "rows"),
-                  .bytes = NumberIn(operation, "bytes_done")});
+    // While no node has a place there is nothing to load, which is not all there is.
+    std::string reason = TextIn(operation, "reason");
+    if (!reason.empty() && reason != said) {
+      meter.End();
+      Complain("the warm-up waits: " + Printable(reason));
+    }
+    said = reason;
+    if (reason.empty()) {
+      meter.Update({.done = NumberIn(operation, "rows_done"),
+                    .total = NumberIn(operation, "rows"),
+                    .bytes = NumberIn(operation, "bytes_done")});
+    }
     std::this_thread::sleep_for(kLook);
     auto now = head.Get(path);
     if (now.ok()) {
@@ -52,8 +63,9 @@ Result<json> Follow(HeadCall& head, json operation) {
 std::optional<ClusterDataset> ClusterDatasetOf(const std::string& uri,
                                                const std::string& head) {
   if (!uri.starts_with("forebay://")) {
-    if (head.empty() && !IsForDefaultHead(uri)) return std::nullopt;
-    return ClusterDataset{head, uri};
+    std::string given = GivenHeads(head);
+    if (head.empty() && !IsDatasetName(uri, !given.empty())) return std::nullopt;
+    return ClusterDataset{given, uri};
   }
   auto parsed = Uri::Parse(uri);
   if (!parsed.ok() || parsed->path.size() < 2) return std::nullopt;
@@ -81,6 +93,12 @@ OperationVerdict JudgeOperation(const json& operation) {
 
 Result<ExitCode> WarmUpInCluster(const ClusterWarmup& request) {
   FB_ASSIGN_OR_RETURN(HeadCall head, HeadCall::To(request.dataset.head));
+  if (request.dataset.head.empty() && !head.Answers()) {
+    return Status::NotFound(fmt::format(
+        "{} is no file here, and no head answers at localhost:7070 that may have a "
+        "dataset of this name: give a path, or --head",
+        request.dataset.name));
+  }
   std::string path =
       "/v1/datasets/" + http::PercentEncode(request.dataset.name) + "/warmup";
   FB_ASSIGN_OR_RETURN(json operation, head.Post(path, json::object()));

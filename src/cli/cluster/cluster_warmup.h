@@ -22,9 +22,9 @@ struct ClusterWarmup {
   OutputFormat format = OutputFormat::kTable;
 };
 
-// The dataset that `uri` means: forebay://head:7070/name, with a head any name, and where
-// FOREBAY_HEAD says that there is one a plain name that is no file here. nullopt: it is a
-// table of its own.
+// The dataset that `uri` means: forebay://head:7070/name, with `head` any text, with
+// FOREBAY_HEAD a plain name, with neither a plain name that is no file here. nullopt: it
+// is a table of its own.
 std::optional<ClusterDataset> ClusterDatasetOf(const std::string& uri,
                                                const std::string& head);
 

@@ -1,7 +1,11 @@
 #include "cli/cluster/cluster_warmup.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include <cstdlib>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "cli/cluster/cluster_text.h"
@@ -14,13 +18,22 @@ using nlohmann::json;
 TEST(ClusterDatasetOf, TakesPlainNamesForDatasetsWhereThereIsAHead) {
   ::setenv("FOREBAY_HEAD", "h:1", 1);
   EXPECT_EQ(ClusterDatasetOf("events", "")->name, "events");
+  EXPECT_EQ(ClusterDatasetOf("events", "")->head, "h:1");
   EXPECT_FALSE(ClusterDatasetOf("./events", "").has_value());
-  EXPECT_FALSE(ClusterDatasetOf(".", "").has_value()) << "it is there";
+  EXPECT_FALSE(ClusterDatasetOf(".", "").has_value());
+  std::string here = testing::TempDir() + "/XXXXXX";
+  ASSERT_NE(::mkdtemp(here.data()), nullptr);
+  ASSERT_EQ(::mkdir((here + "/events").c_str(), 0700), 0);
+  ASSERT_EQ(::chdir(here.c_str()), 0);
+  EXPECT_TRUE(ClusterDatasetOf("events", "").has_value()) << "though there is a folder";
   ::unsetenv("FOREBAY_HEAD");
+  EXPECT_FALSE(ClusterDatasetOf("events", "").has_value()) << "it is the folder";
+  ASSERT_EQ(::chdir("/"), 0);
+  std::filesystem::remove_all(here);
 }
 
 TEST(ClusterDatasetOf, TellsDatasetsFromTables) {
-  EXPECT_FALSE(ClusterDatasetOf("events", "").has_value());
+  EXPECT_EQ(ClusterDatasetOf("no-file-here", "")->head, "");
   EXPECT_FALSE(ClusterDatasetOf("/data/events", "").has_value());
   auto named = ClusterDatasetOf("events", "h:1,g:1");
   ASSERT_TRUE(named.has_value());

@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
+#include <filesystem>
 #include <memory>
 
 #include "cli/cluster/cluster_text.h"
@@ -38,6 +39,14 @@ void Show(const json& answer, OutputFormat format, std::string (*text)(const jso
   Print(format == OutputFormat::kJson ? ToText(answer) : text(answer));
 }
 
+// The head has another working directory than whoever calls it.
+std::string Absolute(const std::string& source) {
+  if (source.empty() || source.find("://") != source.npos) return source;
+  std::error_code error;
+  std::string absolute = std::filesystem::absolute(source, error).lexically_normal();
+  return error ? source : absolute;
+}
+
 Result<json> WishOf(const Arguments& arguments) {
   FB_ASSIGN_OR_RETURN(auto options, IcebergOptions(arguments.iceberg));
   FB_ASSIGN_OR_RETURN(auto given, ParseOptions(arguments.options));
@@ -47,10 +56,12 @@ Result<json> WishOf(const Arguments& arguments) {
           fmt::format("--option {} is also given by its own name", name));
     }
   }
-  return json{
-      {"name", arguments.name},       {"kind", arguments.files ? "files" : "table"},
-      {"source", arguments.source},   {"options", options},
-      {"columns", arguments.columns}, {"replicas", arguments.replicas}};
+  return json{{"name", arguments.name},
+              {"kind", arguments.files ? "files" : "table"},
+              {"source", Absolute(arguments.source)},
+              {"options", options},
+              {"columns", arguments.columns},
+              {"replicas", arguments.replicas}};
 }
 
 void AddName(CLI::App& app, Arguments* arguments) {

@@ -16,9 +16,14 @@ namespace {
 using nlohmann::json;
 
 constexpr const char* kDefaultHead = "localhost:7070";
-// Creating a dataset plans its table first.
-constexpr milliseconds kTimeout = std::chrono::minutes(11);
+// Planning a large table, before it has a name or is loaded, takes minutes.
+constexpr milliseconds kPlanTimeout = std::chrono::minutes(11);
+constexpr milliseconds kTimeout = std::chrono::seconds(30);
+// Of a head, while there is another one to ask.
+constexpr milliseconds kSilence = std::chrono::seconds(5);
 
+// Of a head that nobody named.
+constexpr milliseconds kProbeTimeout = std::chrono::seconds(1);
 constexpr int kRedirectsMax = 3;
 
 Result<json> AsJson(const std::string& answer) {
@@ -36,6 +41,11 @@ bool Follow(std::string_view location, http::PlainRequest* request) {
   request->address = location.substr(0, slash);
   request->target = location.substr(slash);
   return true;
+}
+
+// Another head may answer where this one did not.
+bool IsForAnother(const Status& status) {
+  return IsRetryable(status) || status.code() == StatusCode::kDeadline;
 }
 
 Result<std::string> Ask(http::PlainRequest request, Deadline deadline) {
@@ -58,9 +68,14 @@ void AddHeadOption(CLI::App& app, std::string* heads) {
       ->option_text("HOST:PORT");
 }
 
+std::string GivenHeads(const std::string& heads) {
+  const char* variable = std::getenv("FOREBAY_HEAD");
+  return heads.empty() && variable != nullptr ? variable : heads;
+}
+
 Result<HeadCall> HeadCall::To(const std::string& heads) {
-  const char* given = std::getenv("FOREBAY_HEAD");
-  std::string text = !heads.empty() ? heads : given != nullptr ? given : kDefaultHead;
+  std::string given = GivenHeads(heads);
+  std::string text = given.empty() ? kDefaultHead : given;
   std::vector<std::string> addresses = cluster::SplitHeads(text);
   if (addresses.empty()) return Status::Invalid("--head wants HOST:PORT");
   return HeadCall(std::move(addresses));
@@ -68,16 +83,33 @@ Result<HeadCall> HeadCall::To(const std::string& heads) {
 
 Result<json> HeadCall::Call(const char* method, const std::string& path,
                             const std::string& body) {
-  Deadline deadline = Deadline::After(kTimeout);
+  bool plans = method == std::string_view("POST");
   Status last;
   for (const std::string& head : heads_) {
+    bool is_last = head == heads_.back();
+    // A head that is alive at all says so soon, however long it plans then.
+    if (plans && !is_last) {
+      last = Ask({.address = head, .target = "/healthz"}, Deadline::After(kSilence))
+                 .status();
+      if (!last.ok() && IsForAnother(last)) continue;
+    }
+    Deadline deadline = Deadline::After(plans     ? kPlanTimeout
+                                        : is_last ? kTimeout
+                                                  : kSilence);
     auto answer =
         Ask({.method = method, .address = head, .target = path, .body = body}, deadline);
     if (answer.ok()) return AsJson(*answer);
     last = answer.status();
-    if (!IsRetryable(last)) return last;
+    if (!IsForAnother(last)) return last;
   }
   return last;
+}
+
+bool HeadCall::Answers() {
+  Deadline deadline = Deadline::After(kProbeTimeout);
+  return std::ranges::any_of(heads_, [&](const std::string& head) {
+    return Ask({.address = head, .target = "/healthz"}, deadline).ok();
+  });
 }
 
 Result<json> HeadCall::Get(const std::string& path) { return Call("GET", path, ""); }

@@ -17,12 +17,17 @@ namespace forebay::cli {
 // Adds `--head HOST:PORT,…`; the default is FOREBAY_HEAD, else localhost:7070.
 void AddHeadOption(CLI::App& app, std::string* heads);
 
+// The heads that were named, by the option or by FOREBAY_HEAD; empty: none.
+std::string GivenHeads(const std::string& heads);
+
 // Calls in JSON, over all addresses of the head until one answers.
 class HeadCall {
  public:
   // Empty: the default.
   static Result<HeadCall> To(const std::string& heads);
 
+  // Whether there is a head at all; takes a second at most.
+  bool Answers();
   Result<nlohmann::json> Get(const std::string& path);
   Result<nlohmann::json> Post(const std::string& path, const nlohmann::json& body);
   Result<nlohmann::json> Delete(const std::string& path);
