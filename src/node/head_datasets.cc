@@ -45,8 +45,12 @@ Deadline PatienceOf(Deadline deadline) {
   return Deadline::After(std::min(kPatience, deadline.Remaining() / 4 * 3));
 }
 
+bool IsSilence(const Status& status) {
+  return IsRetryable(status) || status.code() == StatusCode::kDeadline;
+}
+
 Status NoHead(const std::string& head, const Status& status) {
-  if (!IsRetryable(status)) return status;
+  if (!IsSilence(status)) return status;
   return Status::Unavailable(
       fmt::format("the head at {} does not answer: check its address and that it runs "
                   "({})",
@@ -58,7 +62,7 @@ Result<std::string> AskOn(Cluster& cluster, const std::string& path, Deadline pa
   constexpr milliseconds kPause{250};
   while (true) {
     auto answer = cluster.link().Get(path, patience);
-    bool again = !answer.ok() && IsRetryable(answer.status());
+    bool again = !answer.ok() && IsSilence(answer.status());
     if (!again || patience.Remaining() <= kPause) return answer;
     std::this_thread::sleep_for(kPause);
   }

@@ -1,5 +1,6 @@
 """Clusters of real processes: the same rows as on one machine, read from the source once."""
 
+import contextlib
 import json
 import os
 import random
@@ -218,6 +219,36 @@ def test_a_drained_node_leaves_and_no_read_fails(table, alone):
         cluster.call("POST", "/v1/nodes/n2/drain", {})
         seen += [batch["id"] for batch in batches]
         assert (np.concatenate(seen) == expected).all()
+
+
+def test_a_node_that_is_down_is_not_asked_before_it_is_back(table):
+    with Cluster(2, head=("--timeout", "2s")) as cluster:
+        for name in ("first", "second"):
+            cluster.create(name, table, replicas=1)
+        reader, dead = cluster.nodes
+        dead.kill()
+        asked = []
+        with socket.create_server(("127.0.0.1", int(dead.flight.split(":")[1]))) as there:
+            def count():
+                with contextlib.suppress(OSError):
+                    while True:
+                        asked.append(there.accept())
+            counting = threading.Thread(target=count)
+            counting.start()
+            try:
+                first = forebay.open(cluster.uri("first"), node=str(reader.socket))
+                assert len(ids_of(first)) == ROWS
+                wait_until(lambda: sorted(cluster.states()) == ["down", "up"], "it is not down")
+                time.sleep(1)  # until the reader's node has heard of it
+                before = len(asked)
+                second = forebay.open(cluster.uri("second"), node=str(reader.socket))
+                assert len(ids_of(second, shuffle="global", seed=1)) == ROWS
+                assert before > 0 and len(asked) == before
+            finally:
+                there.shutdown(socket.SHUT_RDWR)
+                counting.join()
+                for connection, _ in asked:
+                    connection.close()
 
 
 def test_restarted_nodes_still_hold_what_they_held(table):
