@@ -11,10 +11,9 @@ namespace forebay::node {
 namespace {
 
 constexpr milliseconds kLook{20};
-// A member that would have to read the source is asked after such a silence: a false
-// alarm costs a second reading.
+// A member that would have to read the source is asked after such a silence, and where
+// none is left the source is read here: a false alarm costs a second reading.
 constexpr milliseconds kFillDelay{1'000};
-constexpr milliseconds kGiveUpTime{2'000};
 
 // What the source would answer too.
 bool IsFinal(StatusCode code) {
@@ -114,9 +113,9 @@ bool ClusterChunks::Advance() {
   }
   if (AllCame() || !final_.ok() || wanted_.deadline.passed()) return false;
   if (running_ == 0) return StartNext(Rights::kAll);
-  if (AllInTrouble(kFillDelay) && StartNext(Rights::kAll)) return true;
+  if (AllInTrouble(kFillDelay)) return StartNext(Rights::kAll);
   if (AllInTrouble(cluster_.patience().Delay())) StartNext(Rights::kStored);
-  return !AllInTrouble(kGiveUpTime);
+  return true;
 }
 
 void ClusterChunks::Judge(Leg& leg) {

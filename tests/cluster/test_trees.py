@@ -90,7 +90,6 @@ def test_files_go_on_when_their_owner_stands_still(cluster, tree):
     files = forebay.files(cluster.uri("images"), node=str(reader.socket))
     names = sorted(name for name in expected if name.startswith("large/"))
     names += sorted(name for name in expected if name.startswith("small/"))[::10]
-    half = len(names) // 2
     assert all(files.read(name) == expected[name] for name in names[::2])  # all are known
     before = cluster.counters("source_bytes")[reader.name]
     waits = []
@@ -102,7 +101,8 @@ def test_files_go_on_when_their_owner_stands_still(cluster, tree):
             waits.append(time.monotonic() - start)
     finally:
         others[0].signal(signal.SIGCONT)
-    assert half <= len(waits) and max(waits) < 2.5, sorted(waits)[-5:]
+    print(f"longest waits {sorted(waits)[-5:]}")
+    assert max(waits) < 2
     assert cluster.counters("source_bytes")[reader.name] > before, "it owned nothing"
 
 
