@@ -3,11 +3,12 @@
 import json
 import os
 import subprocess
+import tempfile
 import threading
 from pathlib import Path
 
 import pytest
-from nodes import PROGRAMS
+from nodes import PROGRAMS, kill_node, node_pids
 from test_files import SIZES, write_tree
 
 
@@ -58,7 +59,8 @@ def test_a_pull_that_was_killed_leaves_nothing_for_long(source, tmp_path):
     folder, contents = source
     target = tmp_path / "target"
     (target / "many").mkdir(parents=True)
-    (target / ".forebay-pull-1-2").write_bytes(b"")  # a mark that nobody holds
+    mark = b"A pull is at work here, or was.\n"
+    (target / ".forebay-pull-1-2").write_bytes(mark)  # nobody holds it
     (target / "many/.forebay-pull-1-2-77").write_bytes(b"half")
     pull(folder, target)
     assert tree_of(target) == contents
@@ -167,3 +169,94 @@ def test_hosts_at_once_end_with_the_same_file(source, tmp_path):
 def test_a_folder_has_no_path(source, tmp_path):
     done = forebay("path", source[0], "--shared", tmp_path / "s", check=False)
     assert done.returncode == 2 and "folder" in done.stderr
+
+
+def test_names_of_pulls_are_left_out_and_files_of_others_left_alone(source, tmp_path):
+    folder, contents = source
+    (folder / ".forebay-pull").write_bytes(b"mine")
+    (folder / ".forebay-pull-12-34").write_bytes(b"mine")
+    target = tmp_path / "target"
+    target.mkdir()
+    (target / ".forebay-pull-notes").write_bytes(b"kept")
+    (target / ".forebay-pull-1-2").write_bytes(b"kept")
+    for _ in range(2):
+        done = forebay("pull", folder, target, "-o", "json")
+        assert "2 files have names" in done.stderr
+    assert json.loads(done.stdout)["files"] == 0
+    kept = {".forebay-pull-notes": b"kept", ".forebay-pull-1-2": b"kept"}
+    assert tree_of(target) == contents | kept
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / ".forebay-pull").write_bytes(b"somebody's")
+    refused = forebay("pull", folder, other, check=False)
+    assert refused.returncode == 2 and "was not written by a pull" in refused.stderr
+    assert os.listdir(other) == [".forebay-pull"]
+
+
+def test_a_source_is_not_pulled_into_itself(source):
+    folder, _ = source
+    for target in (folder, folder / "a", folder / "new/deep"):
+        refused = forebay("pull", folder, target, check=False)
+        assert refused.returncode == 2 and "source itself" in refused.stderr, target
+    assert forebay("pull", folder / "empty", folder / "empty", check=False).returncode == 2
+    assert not (folder / ".forebay-pull").exists()
+    assert forebay("pull", folder, "", check=False).returncode == 2
+
+
+def test_files_that_cannot_be_had_are_named_and_the_others_come():
+    """As a user who may not read them; root would."""
+    with tempfile.TemporaryDirectory() as name:
+        place = Path(name)
+        place.chmod(0o777)
+        contents = write_tree(place / "source", SIZES)
+        gone = ["many/003", "a/c/d.bin"]
+        for file in gone:
+            (place / "source" / file).chmod(0)
+        as_user = ["setpriv", "--reuid=65534", "--clear-groups"] if os.geteuid() == 0 else []
+        done = subprocess.run(
+            [*as_user, PROGRAMS / "forebay", "pull", place / "source", place / "target",
+             "-o", "json"], text=True, capture_output=True, timeout=120,
+            env={**os.environ, "FOREBAY_STORE": f"ssd:{place}/store",
+                 "XDG_RUNTIME_DIR": f"{place}"})
+        for pid in node_pids(place):
+            kill_node(pid)
+        assert done.returncode == 11, done.stderr
+        assert json.loads(done.stdout)["failed"] == 2
+        assert all(f"could not pull {file}" in done.stderr for file in gone), done.stderr
+        there = {file: data for file, data in contents.items() if file not in gone}
+        assert tree_of(place / "target") == there
+
+
+def test_a_pull_that_was_ended_goes_on_where_it_was(source, tmp_path):
+    folder, contents = source
+    target = tmp_path / "target"
+    assert pull(folder, target)["files"] == len(contents)
+    missing = sorted(contents)[::2]
+    for name in missing:  # as if it had been killed before these
+        (target / name).unlink()
+    assert pull(folder, target)["files"] == len(missing)
+    assert tree_of(target) == contents
+
+
+def test_one_file_is_copied_only_when_it_changed(source, tmp_path):
+    folder, contents = source
+    target = tmp_path / "one.jpg"
+    assert pull(folder / "a/b.jpg", target)["files"] == 1
+    before = target.stat()
+    assert before.st_mtime == 1_600_000_000
+    assert pull(folder / "a/b.jpg", target)["files_kept"] == 1
+    assert target.stat().st_ino == before.st_ino
+    target.write_bytes(b"scribbled over")
+    assert pull(folder / "a/b.jpg", target)["files"] == 1
+    (folder / "a/b.jpg").write_bytes(b"x" * len(contents["a/b.jpg"]))
+    assert pull(folder / "a/b.jpg", target)["files"] == 1
+    assert target.read_bytes() == b"x" * len(contents["a/b.jpg"])
+
+
+def test_a_folder_is_none_of_its_files(tmp_path):
+    write_tree(tmp_path, {"ab/b": 100, "b/b": 100})
+    for name in ("ab", "b"):
+        refused = forebay("path", tmp_path / name, "--shared", tmp_path / "shared", check=False)
+        assert refused.returncode == 2 and "is a folder" in refused.stderr
+        assert pull(tmp_path / name, tmp_path / f"copy-{name}")["files"] == 1
+        assert (tmp_path / f"copy-{name}/b").is_file()

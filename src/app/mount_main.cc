@@ -1,6 +1,7 @@
 // forebay-mount: holds a mount (docs/mounts.md). The same program, started by itself with
 // --serve-on, is the process that answers; when that dies the next one goes on.
 #include <fcntl.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -27,6 +28,8 @@ using forebay::UniqueFd;
 namespace cli = forebay::cli;
 namespace fuse = forebay::fuse;
 
+constexpr uint64_t kMemoryMin = 64 * forebay::kMiB;
+
 struct Arguments {
   cli::MountArguments mount;
   int serve_on = -1;
@@ -46,6 +49,10 @@ Result<fuse::ServeOptions> ServeOptionsOf(const Arguments& arguments) {
   }
   FB_ASSIGN_OR_RETURN(options.open, cli::OpenOptionsOf(arguments.mount.open));
   FB_ASSIGN_OR_RETURN(options.memory_bytes, forebay::ParseSize(arguments.mount.memory));
+  if (options.memory_bytes < kMemoryMin) {
+    return Status::Invalid("a mount needs a --memory of 64MiB at least, not " +
+                           arguments.mount.memory);
+  }
   options.profile = arguments.mount.profile;
   options.control = arguments.control;
   return options;
@@ -121,13 +128,18 @@ void Detach(const fuse::MountState& state) {
 int SuperviseDetached(const Arguments& arguments, const fuse::MountState& state,
                       UniqueFd ready) {
   Detach(state);
+  // A starter that is interrupted before the mount answers wants none.
+  ::prctl(PR_SET_PDEATHSIG, SIGTERM);
   auto tell = [&](const Status& status) {
     std::string text(1, static_cast<char>(status.code()));
     text += status.message();
     if (ready.valid() && ::write(ready.get(), text.data(), text.size()) < 0) return;
     ready.Reset();
   };
-  Status status = Supervise(arguments, state, [&] { tell(Status::OK()); });
+  Status status = Supervise(arguments, state, [&] {
+    ::prctl(PR_SET_PDEATHSIG, 0);
+    tell(Status::OK());
+  });
   if (!status.ok()) spdlog::error("{}", status.message());
   tell(status);
   return status.ok() ? 0 : 1;

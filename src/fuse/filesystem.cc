@@ -13,6 +13,8 @@ constexpr uint64_t kPositionMask = (uint64_t{1} << kCookieBits) - 1;
 constexpr uint64_t kDots = 2;  // "." and ".." come first
 // Longer names make the kernel refuse a whole listing.
 constexpr size_t kNameBytesMax = 1024;
+// Enough to tell what files are like, and few enough to leave a large manifest in peace.
+constexpr uint32_t kSampledFiles = 4096;
 
 constexpr std::string_view kEtag = "user.forebay.etag";
 constexpr std::string_view kVersion = "user.forebay.version";
@@ -296,6 +298,22 @@ Filesystem::Totals Filesystem::totals() const {
     totals.files += manifest.files().size() + manifest.directories().size();
   }
   return totals;
+}
+
+Filesystem::Sizes Filesystem::sizes() const {
+  Sizes sizes;
+  for (uint32_t source = 0; source < source_count(); ++source) {
+    const model::FilesManifest& manifest = Current(source)->contents->manifest();
+    auto count = static_cast<uint32_t>(manifest.files().size());
+    uint32_t step = std::max(1U, count / kSampledFiles);
+    for (uint32_t file = 0; file < count; file += step) {
+      const model::FileRecord& record = manifest.files()[file];
+      bool whole = record.pack == model::kNoPack && manifest.ChunkCount(file) == 1;
+      if (whole) sizes.whole_bytes += step * static_cast<uint64_t>(record.size);
+    }
+    sizes.files += count;
+  }
+  return sizes;
 }
 
 }  // namespace forebay::fuse

@@ -94,6 +94,11 @@ class Filesystem {
     uint64_t files = 0;
   };
   Totals totals() const;
+  struct Sizes {
+    uint64_t files = 0;
+    uint64_t whole_bytes = 0;  // of files that are one chunk, by a sample of them
+  };
+  Sizes sizes() const;
   // The number of a directory of a version.
   uint64_t DirectoryNode(uint32_t source, const Generation& generation,
                          uint32_t index) const;

@@ -33,8 +33,19 @@ constexpr uint16_t kPagesMax = 256;
 constexpr uint16_t kBackgroundMax = 256;
 constexpr uint32_t kReadAheadKiB = 4096;
 
-// The program from PATH with these words; its exit code.
-Result<int> RunMounter(const std::vector<std::string>& words, int comm_fd) {
+std::string ReadToEnd(int fd) {
+  std::string text;
+  char buffer[512];
+  for (ssize_t n = 0; (n = ::read(fd, buffer, sizeof(buffer))) > 0;) {
+    text.append(buffer, static_cast<size_t>(n));
+  }
+  std::ranges::replace(text, '\n', ' ');
+  while (text.ends_with(' ')) text.pop_back();
+  return text;
+}
+
+// The program from PATH with these words; its error is what it said.
+Status RunMounter(const std::vector<std::string>& words, int comm_fd) {
   std::vector<char*> argv;
   for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
   argv.push_back(nullptr);
@@ -43,19 +54,30 @@ Result<int> RunMounter(const std::vector<std::string>& words, int comm_fd) {
   for (char** at = environ; *at != nullptr; ++at) variables.push_back(*at);
   if (comm_fd >= 0) variables.push_back(variable.data());
   variables.push_back(nullptr);
+  std::array<int, 2> ends;
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return ErrnoStatus(errno, "make a pipe");
+  UniqueFd said(ends[0]);
+  UniqueFd its_stderr(ends[1]);
+  posix_spawn_file_actions_t actions;
+  ::posix_spawn_file_actions_init(&actions);
+  ::posix_spawn_file_actions_adddup2(&actions, its_stderr.get(), STDERR_FILENO);
   pid_t pid = 0;
   int error =
-      ::posix_spawnp(&pid, argv[0], nullptr, nullptr, argv.data(), variables.data());
+      ::posix_spawnp(&pid, argv[0], &actions, nullptr, argv.data(), variables.data());
+  ::posix_spawn_file_actions_destroy(&actions);
+  its_stderr.Reset();
   if (error == ENOENT) {
     return Status::NotFound(
         "without root a mount needs the program fusermount3; install the package fuse3");
   }
   if (error != 0) return ErrnoStatus(error, fmt::format("start {}", kMounter));
+  std::string text = ReadToEnd(said.get());
   int code = 0;
   while (::waitpid(pid, &code, 0) < 0) {
     if (errno != EINTR) return ErrnoStatus(errno, fmt::format("wait for {}", kMounter));
   }
-  return WIFEXITED(code) ? WEXITSTATUS(code) : 1;
+  if (WIFEXITED(code) && WEXITSTATUS(code) == 0) return Status::OK();
+  return Status::Permission(text.empty() ? fmt::format("{} failed", kMounter) : text);
 }
 
 // Commas would end the option.
@@ -72,17 +94,11 @@ Result<UniqueFd> MountByHelper(const MountOptions& options) {
   UniqueFd theirs(ends[0]);
   wire::Channel ours{UniqueFd(ends[1])};
   ::fcntl(ours.fd(), F_SETFD, FD_CLOEXEC);
-  std::string text =
-      "ro,nosuid,nodev,subtype=forebay,fsname=" + WithoutCommas(options.name) +
-      (options.allow_other ? ",allow_other" : "");
-  FB_ASSIGN_OR_RETURN(
-      int code,
+  std::string text = "ro,nosuid,nodev,default_permissions,subtype=forebay,fsname=" +
+                     WithoutCommas(options.name) +
+                     (options.allow_other ? ",allow_other" : "");
+  FB_RETURN_NOT_OK(
       RunMounter({kMounter, "-o", text, "--", options.directory}, theirs.get()));
-  if (code != 0) {
-    return Status::Permission(
-        fmt::format("{} could not mount at {}: its message above says why", kMounter,
-                    options.directory));
-  }
   theirs.Reset();
   FB_ASSIGN_OR_RETURN(wire::Packet packet,
                       ours.Receive(Deadline::After(std::chrono::seconds(10))));
@@ -95,9 +111,9 @@ Result<UniqueFd> MountByHand(const MountOptions& options) {
   if (!fd.valid()) {
     return ErrnoStatus(errno, "open /dev/fuse, which every mount needs");
   }
-  std::string data =
-      fmt::format("fd={},rootmode=40000,user_id={},group_id={}{}", fd.get(), ::geteuid(),
-                  ::getegid(), options.allow_other ? ",allow_other" : "");
+  std::string data = fmt::format(
+      "fd={},rootmode=40000,user_id={},group_id={},default_permissions{}", fd.get(),
+      ::geteuid(), ::getegid(), options.allow_other ? ",allow_other" : "");
   if (::mount(options.name.c_str(), options.directory.c_str(), kFilesystemType,
               MS_RDONLY | MS_NOSUID | MS_NODEV, data.c_str()) != 0) {
     return ErrnoStatus(errno, "mount at " + options.directory);
@@ -135,10 +151,7 @@ Status Unmount(const std::string& directory, bool lazy) {
   if (lazy) words.emplace_back("-z");
   words.push_back("--");
   words.push_back(directory);
-  FB_ASSIGN_OR_RETURN(int code, RunMounter(words, -1));
-  if (code == 0) return Status::OK();
-  return Status::Unavailable(fmt::format(
-      "{} could not unmount {}: its message above says why", kMounter, directory));
+  return RunMounter(words, -1);
 }
 
 kernel::InitOut AnswerTo(const fuse_init_in& in, bool privileged, Agreement* agreement) {

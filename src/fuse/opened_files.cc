@@ -7,7 +7,7 @@
 namespace forebay::fuse {
 namespace {
 
-// At and above this mean size a file is worth a message when it is opened.
+// A file is worth a message when it is opened if so much of it is read without us.
 constexpr uint64_t kLargeFileBytes = kMiB;
 constexpr int32_t kUnknown = -1;
 
@@ -20,9 +20,9 @@ bool IsExactly(const FileDescriptor& file, uint64_t size) {
 
 }  // namespace
 
-Profile ChooseProfile(const Filesystem::Totals& totals) {
-  if (totals.files == 0) return Profile::kSmall;
-  bool large = totals.bytes / totals.files >= kLargeFileBytes;
+// What is saved by reading whole files without us, against a message for each open.
+Profile ChooseProfile(const Filesystem::Sizes& sizes) {
+  bool large = sizes.files > 0 && sizes.whole_bytes / sizes.files >= kLargeFileBytes;
   return large ? Profile::kLarge : Profile::kSmall;
 }
 

@@ -22,7 +22,7 @@ enum class Profile : int32_t {
 };
 
 // From the size distribution: what a dataset mostly is.
-Profile ChooseProfile(const Filesystem::Totals& totals);
+Profile ChooseProfile(const Filesystem::Sizes& sizes);
 Result<Profile> ParseProfile(const std::string& text);
 
 class OpenedFiles {

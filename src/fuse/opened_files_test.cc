@@ -110,9 +110,9 @@ TEST_F(OpenedFilesTest, AChunkOfAnotherSizeIsReadThroughUs) {
 TEST_F(OpenedFilesTest, OnlyTheLargeProfileIsToldOfOpens) {
   EXPECT_TRUE(Make(Profile::kSmall).without_message());
   EXPECT_FALSE(Make(Profile::kLarge).without_message());
-  EXPECT_EQ(ChooseProfile({.bytes = 100 * kMiB, .files = 100}), Profile::kLarge);
-  EXPECT_EQ(ChooseProfile({.bytes = 99 * kMiB, .files = 100}), Profile::kSmall);
-  EXPECT_EQ(ChooseProfile({.bytes = 0, .files = 0}), Profile::kSmall);
+  EXPECT_EQ(ChooseProfile({.files = 100, .whole_bytes = 100 * kMiB}), Profile::kLarge);
+  EXPECT_EQ(ChooseProfile({.files = 100, .whole_bytes = 99 * kMiB}), Profile::kSmall);
+  EXPECT_EQ(ChooseProfile({.files = 0, .whole_bytes = 0}), Profile::kSmall);
   EXPECT_FALSE(ParseProfile("medium").ok());
 }
 

@@ -87,7 +87,7 @@ class Server {
       // The supervisor says it where somebody reads it.
       return Status::Unavailable("the sources cannot be opened");
     }
-    Profile profile = ChooseProfile(filesystem_->totals());
+    Profile profile = ChooseProfile(filesystem_->sizes());
     if (!options_.profile.empty()) {
       FB_ASSIGN_OR_RETURN(profile, ParseProfile(options_.profile));
     }

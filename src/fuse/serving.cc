@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <mutex>
 
 #include "base/log.h"
 #include "base/uri.h"
@@ -43,12 +44,22 @@ std::string PathOf(const Filesystem::File& file) {
   return RedactUri(manifest.root()) + "/" + manifest.FilePath(file.index);
 }
 
-// A source that is gone makes every read fail: one line in a while says it.
+// A source that is gone makes every read fail: some lines a second say it.
 void LogFailure(const Filesystem::File& file, const Status& status) {
-  static std::atomic<int64_t> next_second = 0;
+  constexpr int kLinesASecond = 20;
+  static std::mutex mutex;
+  static int64_t second = 0;
+  static int lines = 0;
+  std::lock_guard lock(mutex);
   int64_t now = Clock::Real().WallNanos() / 1'000'000'000;
-  int64_t next = next_second.load();
-  if (now < next || !next_second.compare_exchange_strong(next, now + 1)) return;
+  if (now != second) {
+    if (lines > kLinesASecond) {
+      spdlog::error("{} more failures were not logged", lines - kLinesASecond);
+    }
+    second = now;
+    lines = 0;
+  }
+  if (++lines > kLinesASecond) return;
   spdlog::error("{} cannot be read: {}", PathOf(file), status.message());
 }
 

@@ -79,6 +79,14 @@ def test_everything_is_read_only(mounts, tmp_path, profile):
     assert (place / "d/f").read_bytes() == b"x"
 
 
+def test_no_file_may_be_executed(mounts, tmp_path):
+    source = write_files(tmp_path / "source", {"tool": b"#!/bin/true\n"})
+    (source / "tool").chmod(0o755)
+    place = mounts.mount(source)
+    assert os.access(place / "tool", os.R_OK) and not os.access(place / "tool", os.X_OK)
+    assert os.access(place, os.X_OK)
+
+
 def test_stat_and_statfs_are_right(mounts, tmp_path):
     source = write_files(tmp_path / "source", {"d/a": b"x" * 5000, "d/e/b": b"", "c": b"1"})
     place = mounts.mount(source)
@@ -238,7 +246,9 @@ def test_what_cannot_be_mounted_is_said_in_a_sentence(mounts, tmp_path):
              (("--serving-pid", tmp_path), 3, "no mount"),
              ((source, source), 2, "lie in each other"),
              ((tmp_path, place), 2, "lie in each other"),
-             ((source, place, "--memory", "lots"), 2, "lots")]
+             ((source, place, "--memory", "lots"), 2, "lots"),
+             ((source, place, "--memory", "1KiB"), 2, "64MiB"),
+             ((source, ""), 2, "directory")]
     for words, code, text in cases:
         done = mounts.run("mount", *words, check=False)
         assert done.returncode == code and text in done.stderr, (words, done)
@@ -322,3 +332,24 @@ def test_a_store_is_relative_to_where_the_mount_was_asked_for(mounts, tmp_path, 
     place = mounts.mount(source)
     assert (place / "f").read_bytes() == b"x" * 100_000
     assert any((tmp_path / "near").iterdir())
+
+
+@pytest.mark.parametrize("signal_sent", [signal.SIGINT, signal.SIGTERM])
+def test_a_mount_that_is_interrupted_while_it_begins_is_none(mounts, tmp_path, signal_sent):
+    """The source does not answer until it is too late."""
+    with S3Server(tmp_path / "s3") as server:
+        server.make_bucket("slow")
+        server.put("slow", "file", b"1")
+        place = tmp_path / "mnt"
+        place.mkdir()
+        with stopped(server.process.pid):
+            begun = subprocess.Popen([BIN / "forebay", "mount", "s3://slow", place,
+                                      *server.options()], env=mounts.env)
+            folders = mounts.runtime / "forebay/mounts"
+            wait_until(lambda: list(folders.glob("*/serving")), "nobody serves")
+            serving = int(next(folders.glob("*/serving")).read_text())
+            begun.send_signal(signal_sent)
+            assert begun.wait(timeout=10) != 0
+        wait_until(lambda: not is_alive(serving), "who was to serve lives on")
+        wait_until(lambda: not list(folders.glob("*/serving")), "the mount lives on")
+        assert not os.path.ismount(place)

@@ -22,5 +22,7 @@ struct FilesArguments {
 void AddFilesArguments(CLI::App& app, const char* default_timeout,
                        FilesArguments* arguments);
 Result<std::shared_ptr<reader::RemoteFiles>> OpenFiles(const FilesArguments& arguments);
+// Whether SRC is a file, not a folder.
+bool NamesOneFile(const reader::RemoteFiles& files);
 
 }  // namespace forebay::cli

@@ -104,7 +104,9 @@ Result<std::vector<MountSource>> MountSources(const MountArguments& arguments) {
 }
 
 Result<std::string> MountDirectory(const MountArguments& arguments) {
-  if (arguments.places.empty()) return Status::Invalid("give a directory");
+  if (arguments.places.empty() || arguments.places.back().empty()) {
+    return Status::Invalid("give a directory to mount at");
+  }
   return std::filesystem::absolute(arguments.places.back()).string();
 }
 

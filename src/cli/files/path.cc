@@ -21,10 +21,7 @@ struct Arguments {
 Result<ExitCode> PrintPath(const Arguments& arguments) {
   FB_ASSIGN_OR_RETURN(auto shared, OpenShared(arguments.shared, /*create=*/true));
   FB_ASSIGN_OR_RETURN(auto files, OpenFiles(arguments.files));
-  const model::FilesManifest& manifest = *files->manifest();
-  bool one = manifest.files().size() == 1 && !manifest.files()[0].is_link() &&
-             files->uri().ends_with(manifest.file_name(0));
-  if (!one) {
+  if (!NamesOneFile(*files)) {
     return Status::Invalid(RedactUri(files->uri()) +
                            " is a folder: give one file of it, or pull the folder");
   }

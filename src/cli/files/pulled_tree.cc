@@ -19,8 +19,9 @@
 namespace forebay::cli {
 namespace {
 
-constexpr const char* kMemory = ".forebay-pull";
-constexpr const char* kMarkPrefix = ".forebay-pull-";
+constexpr const char* kMemory = PulledTree::kReserved;
+constexpr const char* kMarkText = "A pull is at work here, or was.\n";
+constexpr std::string_view kManifestMagic = "FBFILES";
 
 // Below the folder and through no link, whatever names say and others put there.
 int OpenBelow(int folder, const std::string& path, uint64_t flags) {
@@ -56,6 +57,21 @@ std::string LinkTarget(const Spot& spot) {
   return size < 0 ? std::string() : std::string(target, static_cast<size_t>(size));
 }
 
+// .forebay-pull-<process>-<time>, perhaps with the number of a file after it.
+bool IsMark(std::string_view name) {
+  std::string_view prefix = kMemory;
+  if (!name.starts_with(prefix) || name.size() <= prefix.size()) return false;
+  std::string_view rest = name.substr(prefix.size());
+  return rest[0] == '-' && rest.find_first_not_of("-0123456789") == rest.npos;
+}
+
+bool BeginsWith(int fd, std::string_view text) {
+  std::string bytes(text.size(), '\0');
+  return ::pread(fd, bytes.data(), bytes.size(), 0) ==
+             static_cast<ssize_t>(bytes.size()) &&
+         bytes == text;
+}
+
 timespec FromNanos(int64_t nanos) {
   return {.tv_sec = nanos / 1'000'000'000, .tv_nsec = nanos % 1'000'000'000};
 }
@@ -74,22 +90,39 @@ Result<std::unique_ptr<PulledTree>> PulledTree::Open(
   auto tree = std::unique_ptr<PulledTree>(new PulledTree(path, std::move(files)));
   tree->folder_ = UniqueFd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!tree->folder_.valid()) return ErrnoStatus(errno, "open the folder " + path);
+  FB_RETURN_NOT_OK(tree->LoadPrevious());
   FB_RETURN_NOT_OK(tree->MakeMark());
-  tree->LoadPrevious();
   return tree;
 }
 
 // Without a memory of what was pulled, or with one that is of no use, all is pulled.
-void PulledTree::LoadPrevious() {
-  UniqueFd fd(OpenBelow(folder_.get(), kMemory, O_RDONLY));
+// A file of that name that no pull wrote is somebody's.
+Status PulledTree::LoadPrevious() {
+  UniqueFd fd(OpenBelow(folder_.get(), kMemory, O_RDONLY | O_NONBLOCK));
   struct stat st {};
-  if (!fd.valid() || ::fstat(fd.get(), &st) != 0 || st.st_size == 0) return;
-  auto mapping =
-      Mapping::Map(fd.get(), static_cast<size_t>(st.st_size), Mapping::Mode::kShared);
-  if (!mapping.ok()) return;
-  auto copy = std::make_shared<const std::string>((*mapping)->bytes());
+  if (!fd.valid() && errno == ENOENT) return Status::OK();
+  if (!fd.valid() || ::fstat(fd.get(), &st) != 0 || !S_ISREG(st.st_mode)) {
+    return NotOfAPull();
+  }
+  if (st.st_size == 0) return Status::OK();
+  FB_ASSIGN_OR_RETURN(
+      auto mapping,
+      Mapping::Map(fd.get(), static_cast<size_t>(st.st_size), Mapping::Mode::kShared));
+  auto copy = std::make_shared<const std::string>(mapping->bytes());
+  if (!copy->starts_with(kManifestMagic)) return NotOfAPull();
   auto manifest = model::FilesManifest::View(*copy, copy);
   if (manifest.ok()) previous_ = *std::move(manifest);
+  return Status::OK();
+}
+
+Status PulledTree::NotOfAPull() const {
+  return Status::Invalid(path_ + "/" + kMemory +
+                         " was not written by a pull, which keeps its notes there; "
+                         "rename it or pull to another place");
+}
+
+bool PulledTree::IsReserved(std::string_view path) {
+  return path == kMemory || IsMark(path.substr(0, path.find('/')));
 }
 
 bool PulledTree::IsThere(uint32_t file) const {
@@ -105,12 +138,17 @@ bool PulledTree::IsThere(uint32_t file) const {
       previous_->object(*before).identity != manifest.object(file).identity) {
     return false;
   }
+  return HasSizeAndTime(file);
+}
+
+bool PulledTree::HasSizeAndTime(uint32_t file) const {
+  std::string path = files_->manifest()->FilePath(file);
   struct stat st {};
   if (::fstatat(folder_.get(), path.c_str(), &st, AT_SYMLINK_NOFOLLOW) != 0 ||
       !S_ISREG(st.st_mode)) {
     return false;
   }
-  const model::FileRecord& record = manifest.files()[file];
+  const model::FileRecord& record = files_->manifest()->files()[file];
   return st.st_size == record.size &&
          (record.mtime_ns == 0 || SameTime(st.st_mtim, record.mtime_ns));
 }
@@ -192,10 +230,10 @@ std::string PulledTree::TempName(const std::string& name) {
 // A file that says which temporary names are of this process, locked while it lives.
 Status PulledTree::MakeMark() {
   FB_RETURN_NOT_OK(SweepDead());
-  mark_ = fmt::format("{}{}-{}", kMarkPrefix, ::getpid(), Clock::Real().WallNanos());
+  mark_ = fmt::format("{}-{}-{}", kMemory, ::getpid(), Clock::Real().WallNanos());
   FB_ASSIGN_OR_RETURN(mark_fd_, Create(mark_));
   (void)::flock(mark_fd_.get(), LOCK_EX | LOCK_NB);
-  return Status::OK();
+  return WriteAll(mark_fd_.get(), kMarkText, path_ + "/" + mark_);
 }
 
 // What pulls that died left behind.
@@ -205,9 +243,10 @@ Status PulledTree::SweepDead() {
   for (fs::directory_iterator it(path_, error), end; !error && it != end;
        it.increment(error)) {
     std::string mark = it->path().filename().string();
-    if (!mark.starts_with(kMarkPrefix)) continue;
-    UniqueFd fd(OpenBelow(folder_.get(), mark, O_RDWR));
+    if (!IsMark(mark)) continue;
+    UniqueFd fd(OpenBelow(folder_.get(), mark, O_RDWR | O_NONBLOCK));
     if (!fd.valid() || ::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) continue;
+    if (!BeginsWith(fd.get(), kMarkText)) continue;
     for (fs::recursive_directory_iterator below(path_, error), last;
          !error && below != last; below.increment(error)) {
       std::error_code ignored;
@@ -264,20 +303,6 @@ Status PulledTree::Copy(uint32_t file) {
 
 Status PulledTree::CopyFrom(uint32_t file, const std::string& path) {
   return WriteBy(file, [&](int fd) { return CopyFile(path, fd); });
-}
-
-Status PulledTree::CopyOne(const std::function<Status(int fd)>& write,
-                           const std::string& path) {
-  std::string temp =
-      fmt::format("{}.forebay-{}-{}", path, ::getpid(), Clock::Real().WallNanos());
-  UniqueFd fd(::open(temp.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
-  if (!fd.valid()) return ErrnoStatus(errno, "make " + temp);
-  Status status = write(fd.get());
-  if (status.ok() && ::rename(temp.c_str(), path.c_str()) != 0) {
-    status = ErrnoStatus(errno, "write " + path);
-  }
-  if (!status.ok()) ::unlink(temp.c_str());
-  return status;
 }
 
 Status PulledTree::Remember() {

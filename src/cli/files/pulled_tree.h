@@ -24,12 +24,14 @@ class PulledTree {
       const std::string& path, std::shared_ptr<reader::RemoteFiles> files);
 
   ~PulledTree();
-  // The only file of a tree, as the file `path`.
-  static Status CopyOne(const std::function<Status(int fd)>& write,
-                        const std::string& path);
+  // Names that begin with this are of pulls.
+  static constexpr const char* kReserved = ".forebay-pull";
+  static bool IsReserved(std::string_view path);
 
   // Files and links.
   bool IsThere(uint32_t file) const;
+  // Of the tree's file, whatever bytes it has.
+  bool HasSizeAndTime(uint32_t file) const;
   // A link in the place of one is removed if a pull made it, and is an error else.
   Status MakeDirectories();
   // Once all files are there: nothing is ever written through a link.
@@ -38,13 +40,14 @@ class PulledTree {
   Status Write(uint32_t file, std::string_view bytes);
   Status Copy(uint32_t file);
   Status CopyFrom(uint32_t file, const std::string& path);
-  // Once every file is there.
+  // That files with the size and time of this version are of it.
   Status Remember();
 
  private:
   PulledTree(std::string path, std::shared_ptr<reader::RemoteFiles> files)
       : path_(std::move(path)), files_(std::move(files)) {}
-  void LoadPrevious();
+  Status LoadPrevious();
+  Status NotOfAPull() const;
   bool IsOfAPull(const std::string& link) const;
   Status MakeDirectory(const std::string& path);
   Status WriteBy(uint32_t file, const std::function<Status(int fd)>& write);
