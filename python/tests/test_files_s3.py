@@ -2,13 +2,20 @@
 
 import concurrent.futures
 import random
+import socket
 import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
 
 import pytest
 from nodes import PROGRAMS
 from test_s3 import s3  # noqa: F401 - a fixture
 
 import forebay
+
+PROXY = Path(__file__).parents[2] / "tests/servers/fault_proxy.py"
 
 
 def put(files, bucket, contents):
@@ -103,3 +110,43 @@ def test_pull_brings_a_bucket_to_disk(bucket, tmp_path):
            for path in (tmp_path / "got").rglob("*") if path.is_file()}
     got.pop(".forebay-pull")
     assert got == contents
+
+
+def test_cached_files_are_read_while_the_source_hangs(bucket):
+    options, contents = bucket
+    upstream = options["s3.endpoint"].rsplit(":", 1)[1]
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    proxy = subprocess.Popen([sys.executable, PROXY, str(port), upstream])
+
+    def ask(what):
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}{what}") as answer:
+            return int(answer.read())
+    try:
+        while True:
+            try:
+                ask("/__fired")
+                break
+            except OSError:
+                time.sleep(0.05)
+        options = options | {"s3.endpoint": f"http://127.0.0.1:{port}"}
+        cached = [path for path in contents if path.startswith("train/3/")][:20]
+        forebay.files("s3://images", options=options).read_many(cached)
+        files = forebay.files("s3://images", options=options, timeout=6)  # nothing is mapped
+        ask("/__plan?stage=read&kind=stall&times=1000000")
+        cold = [path for path in contents if path.startswith("deep/")][:80]
+        with concurrent.futures.ThreadPoolExecutor(len(cold)) as pool:
+            waiting = [pool.submit(files.read, path) for path in cold]
+            while ask("/__fired") < 20:
+                time.sleep(0.05)
+            for path in cached:
+                start = time.monotonic()
+                assert files.read(path) == contents[path]
+                assert time.monotonic() - start < 1, path
+            assert not any(each.done() for each in waiting)
+            for each in waiting:
+                assert isinstance(each.exception(), (TimeoutError, OSError))
+    finally:
+        proxy.kill()
+        proxy.wait()
