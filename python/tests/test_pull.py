@@ -8,7 +8,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from nodes import PROGRAMS, kill_node, node_pids
+from nodes import PROGRAMS, kill_node, node_pids, wait_until
 from test_files import SIZES, write_tree
 
 
@@ -227,14 +227,17 @@ def test_files_that_cannot_be_had_are_named_and_the_others_come():
         assert tree_of(place / "target") == there
 
 
-def test_a_pull_that_was_ended_goes_on_where_it_was(source, tmp_path):
-    folder, contents = source
+def test_a_pull_that_was_ended_goes_on_where_it_was(tmp_path):
+    contents = write_tree(tmp_path / "source", {f"{i:04}": 100_000 for i in range(400)})
     target = tmp_path / "target"
-    assert pull(folder, target)["files"] == len(contents)
-    missing = sorted(contents)[::2]
-    for name in missing:  # as if it had been killed before these
-        (target / name).unlink()
-    assert pull(folder, target)["files"] == len(missing)
+    process = subprocess.Popen([PROGRAMS / "forebay", "pull", tmp_path / "source", target],
+                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    wait_until(lambda: len(list(target.glob("0*"))) > 20, "nothing comes")
+    process.kill()
+    process.wait()
+    done = len(list(target.glob("0*")))
+    again = pull(tmp_path / "source", target)
+    assert (again["files_kept"], again["files"]) == (done, len(contents) - done)
     assert tree_of(target) == contents
 
 
