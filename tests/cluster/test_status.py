@@ -144,3 +144,19 @@ def test_jobs_say_which_epoch_and_where_in_it_they_are(table):
             return jobs[0] if jobs else {}
         wait_until(lambda: job().get("position") == 10_000, "no progress is told", 5)
         assert (job()["epoch"], job()["rows"], job()["node"]) == (3, FILES * ROWS, "n0")
+
+
+def test_a_warm_up_names_each_file_that_failed_and_no_other(tmp_path):
+    folder = tmp_path / "small"
+    folder.mkdir()
+    for i in range(4):
+        pq.write_table(pa.table({"id": np.arange(10)}), folder / f"p{i}.parquet")
+    with Cluster(1, store="mem:64MiB") as cluster:
+        cluster.create("small", folder)
+        (folder / "p1.parquet").write_bytes(b"")
+        (folder / "p2.parquet").unlink()
+        warm = subprocess.run([BIN / "forebay", "warmup", cluster.uri("small"), "--wait"],
+                              capture_output=True, text=True, timeout=60)
+        named = [line.split(": ")[1] for line in warm.stderr.splitlines() if "could not" in line]
+        assert warm.returncode == 11
+        assert named == [f"could not load file://{folder}/p{i}.parquet" for i in (1, 2)]
