@@ -15,6 +15,9 @@ constexpr milliseconds kGoodbyeTimeout{1'000};
 // A first word that fails is tried again soon: a head that starts is back in a moment.
 constexpr milliseconds kRetryPause{250};
 constexpr milliseconds kBeatTimeoutMin{100};
+// After joining, doubled with each beat: clusters that start have orders in a moment, and
+// those who just came should not hear of them a whole interval later.
+constexpr milliseconds kFirstPause{20};
 
 std::string NewInstance() {
   std::random_device random;
@@ -72,7 +75,11 @@ void HeadLink::Run() {
     reached = status.ok();
     std::unique_lock lock(mutex_);
     milliseconds pause = roster_->timeout() / 4;
-    if (!reached) pause = std::min(pause, kRetryPause);
+    if (!reached) {
+      pause = std::min(pause, kRetryPause);
+    } else if (joined_pause_ < pause) {
+      pause = std::exchange(joined_pause_, joined_pause_ * 2);
+    }
     changed_.wait_for(lock, pause, [this] { return stopping_ || hurried_; });
     if (stopping_) return;
     hurried_ = false;
@@ -133,6 +140,7 @@ Status HeadLink::Register() {
     fence_ = answer.fence;
     superseded_ = false;
   }
+  joined_pause_ = kFirstPause;
   Heard(asked, std::move(answer.roster));
   return Status::OK();
 }

@@ -90,6 +90,8 @@ class HeadLink {
   std::optional<TimePoint> heard_;  // when the last call that was answered was begun
   bool stopping_ = false;
   bool hurried_ = false;  // see BeatSoon
+  // Until the next beat, when shorter than usual; the thread's own.
+  milliseconds joined_pause_ = milliseconds::max();
   std::thread thread_;
 };
 

@@ -24,6 +24,7 @@ struct TestHead {
   std::mutex mutex;
   std::unique_ptr<Membership> members;
   uint64_t term = 0;
+  milliseconds timeout{40};  // T is short, so that the link's real pauses are
   std::atomic<bool> reachable{true};
   std::atomic<int> beats{0};
   std::atomic<int> goodbyes{0};
@@ -31,11 +32,8 @@ struct TestHead {
   TestHead() { Restart(); }
   void Restart() {
     std::lock_guard lock(mutex);
-    // T is short, so that the link's real pauses are.
-    members = Membership::Load({.store = &store,
-                                .term = ++term,
-                                .timeout = milliseconds(40),
-                                .clock = &clock})
+    members = Membership::Load(
+                  {.store = &store, .term = ++term, .timeout = timeout, .clock = &clock})
                   .ValueOrDie();
   }
   Result<std::string> Answer(const std::string& path, const std::string& json) {
@@ -113,6 +111,13 @@ TEST_F(HeadLinkTest, JoinsReportsAndTakesOrders) {
   EXPECT_TRUE(Soon([&] { return orders_ > 0; }));
   EXPECT_EQ(head_.members->nodes()[0].report, R"({"hello":1})");
   EXPECT_TRUE(link->WaitForRoster(Deadline::After(milliseconds(0))).ok());
+}
+
+TEST_F(HeadLinkTest, HearsOfOrdersSoonAfterJoiningHoweverLongTIs) {
+  head_.timeout = std::chrono::hours(1);
+  head_.Restart();
+  auto link = Join("a");
+  EXPECT_TRUE(Soon([&] { return orders_ > 1; }));
 }
 
 TEST_F(HeadLinkTest, StopsOwningAfterHalfOfTWithoutAnAnswer) {
