@@ -20,7 +20,7 @@ TEST(Orders, AreTheSameAfterJson) {
 
 TEST(NodeReport, IsTheSameAfterJson) {
   NodeReport report{.tiers = {{"mem", 5, 10}},
-                    .versions = {{"v", 100, 3}},
+                    .versions = {{"events", "v", 100, 3}},
                     .warmups = {{.operation = "7-1",
                                  .roster_epoch = 9,
                                  .done = true,
