@@ -10,11 +10,12 @@ constexpr uint32_t kLookAheadRanges = 8;
 // Slices that begin at a multiple of this need no bit shifted.
 constexpr uint64_t kRowsAlignment = 64;
 
+// A range's batches are alike: a small one at its end would cost a message, too.
 uint64_t CutRows(uint64_t bytes, uint64_t rows) {
-  uint64_t row_bytes = std::max<uint64_t>(bytes / std::max<uint64_t>(rows, 1), 1);
-  uint64_t cut = kCutBytes / row_bytes;
-  return std::max<uint64_t>(cut / kRowsAlignment * kRowsAlignment,
-                            std::max<uint64_t>(std::min(cut, kRowsAlignment), 1));
+  uint64_t batches = std::max<uint64_t>((bytes + kCutBytes / 2) / kCutBytes, 1);
+  uint64_t cut = std::max<uint64_t>((rows + batches - 1) / batches, 1);
+  if (cut < kRowsAlignment) return cut;
+  return (cut + kRowsAlignment - 1) / kRowsAlignment * kRowsAlignment;
 }
 
 uint64_t Portion(uint64_t rows, uint64_t rank, uint64_t world_size) {
