@@ -196,6 +196,12 @@ void FillQueue::Work(bool waits) {
       FinishJob(*job, status);
     }
     wake_.notify_all();
+    // A warm-up ends: nothing more is decoded soon, and chunks may need the memory.
+    bool last = queue_.empty() && job->rank.first == static_cast<int>(Need::kSomeday);
+    if (!last) continue;
+    lock.unlock();
+    options_.memory->ReleaseUnused();
+    lock.lock();
   }
 }
 
