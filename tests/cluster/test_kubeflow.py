@@ -180,7 +180,7 @@ def test_an_empty_table_has_empty_shares(tmp_path):
 
 
 def never_ready(metadata, named, seconds=5, **environment):
-    with DataCache(metadata, **environment) as cache:
+    with DataCache(metadata, local=False, **environment) as cache:
         wait_until(lambda: str(named) in cache.head.said(), "the log does not name the file")
         wait_until(lambda: cache.workers[0].ready()[0] != 0, "the worker does not answer")
         end = time.monotonic() + seconds
