@@ -9,9 +9,9 @@
 #include "base/errno_status.h"
 #include "base/size.h"
 #include "base/unique_fd.h"
-#include "source/file_walk.h"
 #include "source/http_options.h"
 #include "source/identity.h"
+#include "source/tree_walk.h"
 
 namespace forebay::source {
 namespace {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "base/uri.h"
-#include "source/file_walk.h"
 #include "source/source.h"
+#include "source/tree_walk.h"
 
 namespace forebay::source {
 

@@ -1,4 +1,5 @@
-// Walks a tree of folders with a few threads, each of which lists one folder at a time.
+// Walks a tree of folders with a few threads, each of which lists one folder at a time;
+// and what is below a local folder.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +9,9 @@
 #include <string>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/status.h"
+#include "model/object.h"
 #include "source/source.h"
 
 namespace forebay::source {
@@ -36,5 +39,15 @@ using ListFolder = std::function<Result<Listed>(const FolderPtr& folder)>;
 // `first` that is kNotFound: it was removed meanwhile. Waiting folders are few: a thread
 // goes down before it goes on.
 Result<Tree> WalkFolders(Folder first, const ListFolder& list);
+
+// Regular files at or below `path`, sorted by uri. Links are followed. A folder or link
+// that cannot be followed is an error that names it; what vanishes during the walk is
+// left out.
+Result<std::vector<model::Object>> WalkFiles(const std::string& path, Deadline deadline);
+
+// The same, and folders with nothing else in them. Links below `path` are followed too,
+// or kept as they are, wherever they lead; `path` itself may be one.
+enum class Links { kFollow, kKeep };
+Result<Tree> WalkTree(const std::string& path, Links links, Deadline deadline);
 
 }  // namespace forebay::source

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "base/hash.h"
+#include "base/later_work.h"
 #include "base/status.h"
 #include "storage/chunk.h"
 #include "storage/chunk_writer.h"
@@ -26,7 +27,6 @@
 #include "storage/store_options.h"
 #include "storage/tier.h"
 #include "storage/tier_index.h"
-#include "storage/write_out.h"
 
 namespace forebay::storage {
 
@@ -149,7 +149,7 @@ class Store {
   std::condition_variable verified_;
   StoreStats stats_;
   std::atomic<bool> unkept_last_{false};  // no tier took the latest chunk
-  WriteOut write_out_;                    // ends first: it works on all of the above
+  LaterWork settling_;                    // ends first: it works on all of the above
 };
 
 }  // namespace forebay::storage

@@ -30,8 +30,8 @@ struct TierOptions {
   double low_watermark = 0.90;
   // Left free on the file system for others. Unset: 5 % of it, at most 1 GiB.
   std::optional<uint64_t> free_floor_bytes;
-  // Chunks outlast a power cut soon after they were published; on disks of other machines,
-  // before. Without effect on the mem medium.
+  // Chunks outlast a power cut soon after they were published; on disks of other
+  // machines, before. Without effect on the mem medium.
   bool durable = true;
   // The oldest quarantined files beyond this (and beyond 1/16 of the quota) are removed.
   uint64_t quarantine_bytes_max = 256 * kMiB;

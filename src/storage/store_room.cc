@@ -103,7 +103,7 @@ void Store::AddPublished(size_t tier, IndexEntry entry, uint64_t reserved_bytes)
 void Store::SettleLater(size_t tier, const ChunkName& name,
                         std::shared_ptr<const UniqueFd> fd) {
   if (!shelves_[tier]->tier->settles_later()) return;
-  write_out_.Add(name.size, [this, tier, name, fd = std::move(fd)] {
+  settling_.Add(name.size, [this, tier, name, fd = std::move(fd)] {
     if (NameOf(tier, name.key) != name) return;  // evicted meanwhile
     Status settled = shelves_[tier]->tier->Settle(name, *fd);
     if (settled.ok()) return;

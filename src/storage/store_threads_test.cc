@@ -101,5 +101,23 @@ TEST(StoreThreads, CountACorruptChunkOnce) {
   EXPECT_EQ(store->Stats().quarantined, 1u);
 }
 
+TEST(StoreThreads, AStoreThatIsDurableServesBeforeTheDiskHasIt) {
+  TempDir dir;
+  TierOptions tier = DirectoryOptions(dir / "store");
+  tier.durable = true;
+  {
+    auto store = OpenOrDie(OptionsOf({tier}));
+    for (int i = 0; i < 20; ++i) {
+      ASSERT_TRUE(Put(*store, i, 1'000'000).ok());
+      EXPECT_TRUE(ReadAll(*store->Get(KeyOf(i))) == BytesOf(KeyOf(i), 1'000'000));
+    }
+    ASSERT_TRUE(store->Remove(KeyOf(19)).ok());
+  }
+  auto store = OpenOrDie(OptionsOf({tier}));
+  EXPECT_TRUE(ReadAll(*store->Get(KeyOf(7))) == BytesOf(KeyOf(7), 1'000'000));
+  EXPECT_FALSE(store->Get(KeyOf(19)).ok());
+  EXPECT_TRUE(FilesUnder(dir / "store/tmp").empty());
+}
+
 }  // namespace
 }  // namespace forebay::storage

@@ -1,6 +1,5 @@
-// Work that makes published chunks outlast a power cut, done after they were handed out:
-// who waits for bytes does not wait for a disk as well. One thread of low priority, which
-// starts with the first work. Thread-safe.
+// Work that nobody waits for, done by one thread of low priority, which starts with the
+// first work. Thread-safe.
 #pragma once
 
 #include <condition_variable>
@@ -12,22 +11,22 @@
 
 #include "base/size.h"
 
-namespace forebay::storage {
+namespace forebay {
 
-class WriteOut {
+class LaterWork {
  public:
-  // So much waits at most, in bytes of chunks and, as each holds a descriptor, in number.
+  // So much waits at most, in bytes that are kept dirty meanwhile, and in number.
   static constexpr uint64_t kBytesMax = kGiB;
   static constexpr size_t kCountMax = 256;
 
-  WriteOut() = default;
-  // Gives up what still waits: the kernel writes it out in its own time.
-  ~WriteOut();
-  WriteOut(const WriteOut&) = delete;
-  WriteOut& operator=(const WriteOut&) = delete;
+  LaterWork() = default;
+  // Gives up what still waits.
+  ~LaterWork();
+  LaterWork(const LaterWork&) = delete;
+  LaterWork& operator=(const LaterWork&) = delete;
 
   // Runs `work` soon; on this thread and at once where too much waits already, so that
-  // writers get no further ahead of a slow disk.
+  // those who add get no further ahead.
   void Add(uint64_t bytes, std::function<void()> work);
 
  private:
@@ -45,4 +44,4 @@ class WriteOut {
   std::thread thread_;
 };
 
-}  // namespace forebay::storage
+}  // namespace forebay

@@ -1,11 +1,11 @@
-#include "storage/write_out.h"
+#include "base/later_work.h"
 
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include <utility>
 
-namespace forebay::storage {
+namespace forebay {
 namespace {
 
 // Least urgent of all: readers and fills come first where processors are short.
@@ -13,7 +13,7 @@ constexpr int kNiceness = 19;
 
 }  // namespace
 
-WriteOut::~WriteOut() {
+LaterWork::~LaterWork() {
   {
     std::lock_guard lock(mutex_);
     stopping_ = true;
@@ -22,7 +22,7 @@ WriteOut::~WriteOut() {
   if (thread_.joinable()) thread_.join();
 }
 
-void WriteOut::Add(uint64_t bytes, std::function<void()> work) {
+void LaterWork::Add(uint64_t bytes, std::function<void()> work) {
   {
     std::lock_guard lock(mutex_);
     if (waiting_bytes_ + bytes <= kBytesMax && waiting_.size() < kCountMax) {
@@ -35,7 +35,7 @@ void WriteOut::Add(uint64_t bytes, std::function<void()> work) {
   wake_.notify_one();
 }
 
-void WriteOut::Run() {
+void LaterWork::Run() {
   // Of this thread alone, on Linux.
   (void)::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), kNiceness);
   std::unique_lock lock(mutex_);
@@ -52,4 +52,4 @@ void WriteOut::Run() {
   }
 }
 
-}  // namespace forebay::storage
+}  // namespace forebay
