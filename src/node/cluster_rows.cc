@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "base/log.h"
-#include "flight/row_chunk_bound.h"
+#include "flight/row_bytes.h"
 #include "node/pending_call.h"
 #include "node/row_sink.h"
 

@@ -1,4 +1,4 @@
-#include "flight/row_chunk_bound.h"
+#include "flight/row_bytes.h"
 
 #include <arrow/api.h>
 #include <gtest/gtest.h>
