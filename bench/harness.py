@@ -51,8 +51,10 @@ def timed(work):
 def ratio(ours, theirs, rounds=ROUNDS):
     """Median of theirs ÷ ours, interleaved; and the two medians in seconds."""
     ours_times, theirs_times = [], []
+    sides = [(theirs, theirs_times), (ours, ours_times)]
     for _ in range(rounds):
-        theirs_times.append(timed(theirs))
-        ours_times.append(timed(ours))
+        for work, times in sides:
+            times.append(timed(work))
+        sides.reverse()  # what one leaves to the other (heaps, caches) evens out
     ratios = [b / a for a, b in zip(ours_times, theirs_times)]
     return statistics.median(ratios), statistics.median(ours_times), statistics.median(theirs_times)
