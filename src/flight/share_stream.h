@@ -13,8 +13,8 @@
 
 namespace forebay::flight {
 
-// Large enough that a message's fixed costs do not show, small enough for the allocator of
-// a stock client, which copies each message: at 2 MiB it faults in a half more pages.
+// Large enough that a message's fixed costs do not show, small enough for the allocator
+// of a stock client, which copies each message: at 2 MiB it faults in a half more pages.
 constexpr uint64_t kCutBytes = uint64_t{1} << 20;
 
 struct Share {
