@@ -58,7 +58,7 @@ def bench_cluster_local(bench):
     with cluster:
         sum_rows(alone), sum_rows(owner)
         value, a, b = ratio(lambda: sum_rows(owner), lambda: sum_rows(alone), LOCAL_ROUNDS)
-        bench.report("cluster, data in the reader's own node, sums", round(value, 2),
+        bench.report("cluster, data in the reader's own node, sums", value,
                      f"× one machine ({b:.2f} s; ours {a:.2f} s)", 1.0)
     end_node(alone)
 

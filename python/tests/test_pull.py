@@ -173,7 +173,8 @@ def test_a_folder_has_no_path(source, tmp_path):
 
 def test_names_of_pulls_are_left_out_and_files_of_others_left_alone(source, tmp_path):
     folder, contents = source
-    (folder / ".forebay-pull").write_bytes(b"mine")
+    (folder / ".forebay-pull").mkdir()
+    (folder / ".forebay-pull/notes").write_bytes(b"mine")
     (folder / ".forebay-pull-12-34").write_bytes(b"mine")
     target = tmp_path / "target"
     target.mkdir()

@@ -21,6 +21,7 @@
 #include "node/metrics.h"
 #include "node/node.h"
 #include "node/socket_group.h"
+#include "wire/channel.h"
 
 namespace {
 
@@ -141,10 +142,10 @@ forebay::Result<std::unique_ptr<forebay::node::Member>> Join(const Arguments& ar
 // are.
 forebay::Result<std::optional<gid_t>> SocketGroupOf(const Arguments& arguments) {
   if (arguments.socket_group.empty()) return std::optional<gid_t>();
-  if (::geteuid() == 0 && arguments.allowed.empty()) {
+  if (::geteuid() == 0) {
     return Status::Invalid(
-        "--socket-group lets others read what root may read: say what that is with "
-        "--allow, or run the node as a user of its own");
+        "--socket-group would let others read what root may read: run the node as a "
+        "user of its own");
   }
   FB_ASSIGN_OR_RETURN(gid_t group, forebay::node::GroupOf(arguments.socket_group));
   return std::optional<gid_t>(group);
@@ -195,6 +196,7 @@ int Serve(Running& running) {
   if (told_to_stop) running.node->Stop();
   Status status = running.node->Run();
   running_node = nullptr;
+  running.datasets->Stop();
   running.http.reset();
   running.member.reset();
   running.flight.reset();
@@ -207,7 +209,8 @@ int ServeDetached(const Arguments& arguments, int ready) {
   auto running = Start(arguments);
   // The reader that waits for this command gets the code as it is.
   char failed = static_cast<char>(running.status().code());
-  if (running.status().code() == forebay::StatusCode::kUnavailable) {
+  if (running.status().code() == forebay::StatusCode::kUnavailable &&
+      forebay::wire::Channel::Connect(arguments.socket).ok()) {
     failed = 0;  // another node was faster: its socket serves as well
   }
   if (failed != 0) Fail(running.status());

@@ -25,9 +25,10 @@ Deadline Until(Patience patience, Deadline end) {
   if (patience == Patience::kWait) return end;
   return Deadline::After(std::min(kTryTime, end.Remaining()));
 }
-// It was only tried, and has to be waited for.
+// It was only tried, and has to be waited for: the source is slow, or the node starts
+// anew.
 bool IsToWait(Patience patience, const Status& status, Deadline end) {
-  return patience == Patience::kTry && status.code() == StatusCode::kDeadline &&
+  return patience == Patience::kTry && reader::LinkPool::IsPassing(status) &&
          !end.passed();
 }
 

@@ -11,13 +11,16 @@
 #include <thread>
 #include <vector>
 
+#include "reader/files/link_pool.h"
+
 namespace forebay::fuse {
 
 class WaitingRoom {
  public:
   struct Options {
-    size_t patient_max = 32;  // tasks that wait at once
-    size_t brisk_max = 16;    // tasks that try at once, beside those
+    size_t patient_max = reader::LinkPool::kPatientMax;  // tasks that wait at once
+    // Tasks that try at once, beside those: each finds a link.
+    size_t brisk_max = reader::LinkPool::kBriskMax;
   };
   explicit WaitingRoom(Options options);
   ~WaitingRoom();  // what was not begun is dropped

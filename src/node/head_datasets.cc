@@ -45,6 +45,12 @@ Deadline PatienceOf(Deadline deadline) {
   return Deadline::After(std::min(kPatience, deadline.Remaining() / 4 * 3));
 }
 
+const Status& StatusOf(const Status& status) { return status; }
+template <typename T>
+const Status& StatusOf(const Result<T>& result) {
+  return result.status();
+}
+
 bool IsSilence(const Status& status) {
   return IsRetryable(status) || status.code() == StatusCode::kDeadline;
 }
@@ -57,17 +63,6 @@ Status NoHead(const std::string& head, const Status& status) {
                   head, status.message()));
 }
 
-// Tries on while no head answers.
-Result<std::string> AskOn(Cluster& cluster, const std::string& path, Deadline patience) {
-  constexpr milliseconds kPause{250};
-  while (true) {
-    auto answer = cluster.link().Get(path, patience);
-    bool again = !answer.ok() && IsSilence(answer.status());
-    if (!again || patience.Remaining() <= kPause) return answer;
-    std::this_thread::sleep_for(kPause);
-  }
-}
-
 source::Options OptionsOf(const nlohmann::json& object) {
   source::Options options;
   if (!object.is_object()) return options;
@@ -78,6 +73,24 @@ source::Options OptionsOf(const nlohmann::json& object) {
 }
 
 }  // namespace
+
+// In short tries, so that a node that ends does not wait for them.
+template <typename Ask>
+auto HeadDatasets::Insist(Ask ask, Deadline patience) {
+  constexpr milliseconds kTry{3'000};
+  constexpr milliseconds kPause{250};
+  while (true) {
+    auto answer = ask(Deadline::After(std::min(kTry, patience.Remaining())));
+    bool silent = !answer.ok() && IsSilence(StatusOf(answer));
+    if (!silent || stopping_ || patience.Remaining() <= kPause) return answer;
+    std::this_thread::sleep_for(kPause);
+  }
+}
+
+Result<std::string> HeadDatasets::AskOn(Cluster& cluster, const std::string& path,
+                                        Deadline patience) {
+  return Insist([&](Deadline end) { return cluster.link().Get(path, end); }, patience);
+}
 
 void HeadDatasets::Join(std::shared_ptr<Cluster> home, std::vector<std::string> heads) {
   home_ = std::move(home);
@@ -118,7 +131,8 @@ Result<std::shared_ptr<Cluster>> HeadDatasets::ClusterOf(const std::string& head
   options.link.client.heads = cluster::SplitHeads(head);
   FB_ASSIGN_OR_RETURN(std::shared_ptr<Cluster> cluster,
                       Cluster::Join(std::move(options)));
-  FB_RETURN_NOT_OK(cluster->link().WaitForRoster(deadline));
+  FB_RETURN_NOT_OK(
+      Insist([&](Deadline end) { return cluster->link().WaitForRoster(end); }, deadline));
   // Its own cluster by another address: a node must know itself among the owners.
   if (home_ != nullptr) {
     const auto& self = home_->link().self();

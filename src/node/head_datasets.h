@@ -40,13 +40,20 @@ class HeadDatasets : public cache::NamedDatasets {
   std::shared_ptr<Cluster> home() const { return home_; }
   // How often a dataset was opened here.
   uint64_t found_count() const { return found_count_; }
+  // Whoever waits for a head is sent away soon.
+  void Stop() { stopping_ = true; }
 
  private:
   Result<std::shared_ptr<Cluster>> ClusterOf(const std::string& head, Deadline deadline);
+  Result<std::string> AskOn(Cluster& cluster, const std::string& path, Deadline patience);
+  // Asks again while nobody answers and there is time.
+  template <typename Ask>
+  auto Insist(Ask ask, Deadline patience);
 
   std::shared_ptr<Cluster> home_;
   std::vector<std::string> heads_;  // of home
   std::atomic<uint64_t> found_count_{0};
+  std::atomic<bool> stopping_{false};
   std::mutex mutex_;
   std::map<std::string, std::shared_ptr<Cluster>> others_;  // by head
 };

@@ -75,11 +75,12 @@ void HeldVersions::Run() {
   }
 }
 
-void HeldVersions::Recount(const std::string& dataset) {
+void HeldVersions::Recount(const std::string& dataset, const std::string& version) {
   std::lock_guard counting(counting_);
   auto find = [&] {
-    return std::ranges::find(known_, dataset,
-                             [](const Known& known) { return known.dataset.name; });
+    return std::ranges::find_if(known_, [&](const Known& known) {
+      return known.dataset.name == dataset && known.dataset.version == version;
+    });
   };
   if (find() == known_.end() && !Learn().ok()) return;
   auto known = find();
@@ -117,32 +118,24 @@ Status HeldVersions::Learn() {
   return Status::OK();
 }
 
-Status HeldVersions::Prepare(Known* known) {
-  if (known->manifest.has_value()) return Status::OK();
-  const std::string& name = known->dataset.version;
-  auto version = Hash128::FromHex(name);
-  if (!version) return Status::Corrupt("the head names a version that is none");
+bool HeldVersions::Prepare(Known* known) {
+  if (known->manifest.has_value()) return true;
+  auto version = Hash128::FromHex(known->dataset.version);
+  if (!version) return false;
   auto manifest = FromStore(engine_->store(), *version);
-  if (!manifest.ok()) {
-    // Evicted, while chunks are still there.
-    FB_ASSIGN_OR_RETURN(std::string bytes, datasets_->home()->link().Get(
-                                               "/v1/versions/" + name + "/manifest",
-                                               Deadline::After(kHeadTime)));
-    auto owner = std::make_shared<const std::string>(std::move(bytes));
-    manifest = model::AnyManifest::View(*owner, owner);
-  }
-  FB_RETURN_NOT_OK(manifest.status());
+  if (!manifest.ok()) return false;
   if (manifest->files() != nullptr) {
     model::EachChunk(*manifest->files(), [&](model::ChunkRef ref) {
       known->chunks.push_back(ref);
       return true;
     });
   } else {
-    FB_ASSIGN_OR_RETURN(known->columns, model::Project(manifest->table()->schema(),
-                                                       known->dataset.columns));
+    auto columns = model::Project(manifest->table()->schema(), known->dataset.columns);
+    if (!columns.ok()) return false;
+    known->columns = *std::move(columns);
   }
   known->manifest = *std::move(manifest);
-  return Status::OK();
+  return true;
 }
 
 void HeldVersions::Count(Known* known, TimePoint until) {
@@ -154,11 +147,7 @@ void HeldVersions::Count(Known* known, TimePoint until) {
   }
   // A store with nothing in it holds nothing, whatever there is to hold.
   uint64_t units = 0;
-  if (now.chunk_count > 0) {
-    Status prepared = Prepare(known);
-    if (!prepared.ok()) return;
-    units = known->manifest->unit_count();
-  }
+  if (now.chunk_count > 0 && Prepare(known)) units = known->manifest->unit_count();
   auto roster = datasets_->home()->link().roster();
   for (; known->next < units; ++known->next) {
     bool look = known->next % kUnitsBetweenLooks == kUnitsBetweenLooks - 1;

@@ -27,7 +27,7 @@ class HeldVersions {
   std::vector<cluster::VersionReport> Reports();
   // Counts one dataset anew, whole and at once: whoever hears that a warm-up is done must
   // not be told then that nothing is there.
-  void Recount(const std::string& dataset);
+  void Recount(const std::string& dataset, const std::string& version);
 
  private:
   // Whatever changes what would be counted.
@@ -40,7 +40,7 @@ class HeldVersions {
   };
   struct Known {
     HomeDataset dataset;
-    std::optional<model::AnyManifest> manifest{};  // none: not needed yet, or not got
+    std::optional<model::AnyManifest> manifest{};  // none: not needed yet
     model::Projection columns{};                   // of a table
     std::vector<model::ChunkRef> chunks{};         // of a tree of files
     uint64_t next = 0;                             // the unit to look at
@@ -54,7 +54,8 @@ class HeldVersions {
   State Now() const;
   // The names as the head has them.
   Status Learn();
-  Status Prepare(Known* known);
+  // False when its manifest is not in the store: then nobody has opened it here.
+  bool Prepare(Known* known);
   // Goes on until the pass ends or time is up.
   void Count(Known* known, TimePoint until);
   std::optional<uint64_t> StoredBytes(const Known& known, uint64_t unit) const;

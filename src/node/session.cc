@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -12,6 +13,7 @@
 #include "base/errno_status.h"
 #include "base/log.h"
 #include "base/mapping.h"
+#include "node/read_whole.h"
 
 namespace forebay::node {
 namespace {
@@ -121,9 +123,23 @@ Result<std::string> Session::PinnedManifest(uint64_t bytes) const {
   if (packet_.fds.size() != 1 || bytes > kManifestBytesMax) {
     return Status::Invalid("a pinned version comes with its manifest");
   }
-  FB_ASSIGN_OR_RETURN(auto mapping,
-                      Mapping::Map(packet_.fds[0].get(), bytes, Mapping::Mode::kShared));
-  return std::string(mapping->bytes());
+  std::string manifest(bytes, '\0');
+  FB_RETURN_NOT_OK(ReadWhole(packet_.fds[0].get(), manifest.data(), bytes));
+  return manifest;
+}
+
+Status Session::CheckPinned(const Hash128& key, std::string_view manifest) const {
+  FB_ASSIGN_OR_RETURN(uint32_t user, channel_.PeerUser());
+  if (user == ::geteuid() || user == 0) return Status::OK();
+  auto stored = host_->engine().store().Get(key);
+  if (stored.ok()) {
+    FB_ASSIGN_OR_RETURN(auto mapping, Mapping::Map(stored->fd->get(), stored->size,
+                                                   Mapping::Mode::kShared));
+    if (mapping->bytes() == manifest) return Status::OK();
+  }
+  return Status::Permission(
+      "this node no longer has the version, and takes it from its own user only: open "
+      "the dataset anew");
 }
 
 Status Session::On(const wire::OpenFiles& open) {
@@ -131,6 +147,8 @@ Status Session::On(const wire::OpenFiles& open) {
   std::shared_ptr<const cache::FilesVersion> version;
   if (open.pinned_bytes > 0) {
     FB_ASSIGN_OR_RETURN(std::string manifest, PinnedManifest(open.pinned_bytes));
+    FB_ASSIGN_OR_RETURN(auto pinned, model::FilesManifest::View(manifest, nullptr));
+    FB_RETURN_NOT_OK(CheckPinned(model::FilesManifestKey(pinned->version()), manifest));
     FB_ASSIGN_OR_RETURN(version,
                         catalog.Adopt(open.uri, open.options, std::move(manifest)));
   } else {
@@ -152,6 +170,8 @@ Status Session::On(const wire::Open& open) {
   std::shared_ptr<const cache::Version> version;
   if (open.pinned_bytes > 0) {
     FB_ASSIGN_OR_RETURN(std::string manifest, PinnedManifest(open.pinned_bytes));
+    FB_ASSIGN_OR_RETURN(auto pinned, model::Manifest::View(manifest, nullptr));
+    FB_RETURN_NOT_OK(CheckPinned(model::ManifestKey(pinned->version()), manifest));
     FB_ASSIGN_OR_RETURN(version, host_->engine().catalog().Adopt(open.uri, open.options,
                                                                  std::move(manifest)));
   } else {

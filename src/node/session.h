@@ -76,6 +76,8 @@ class Session {
   Result<cache::View> FindTable(uint32_t id) const;
   // The manifest that came with the message being served.
   Result<std::string> PinnedManifest(uint64_t bytes) const;
+  // What another user brings must be what the store has.
+  Status CheckPinned(const Hash128& key, std::string_view manifest) const;
   // A chunk on its way to the reader, and whether it waited for it.
   struct Handover {
     model::ChunkRef ref;

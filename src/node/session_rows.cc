@@ -6,6 +6,7 @@
 #include <cerrno>
 
 #include "base/errno_status.h"
+#include "node/read_whole.h"
 #include "node/session.h"
 
 namespace forebay::node {
@@ -13,19 +14,10 @@ namespace {
 
 constexpr milliseconds kTakeTimeMax = std::chrono::hours(24);
 
-// Copied: a file that a reader cuts short must not kill the node.
 Result<std::vector<uint64_t>> ReadRows(int fd, uint64_t count) {
   std::vector<uint64_t> rows(count);
-  auto* to = reinterpret_cast<char*>(rows.data());
-  size_t done = 0;
-  while (done < count * sizeof(uint64_t)) {
-    ssize_t n =
-        ::pread(fd, to + done, count * sizeof(uint64_t) - done, static_cast<off_t>(done));
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return ErrnoStatus(errno, "read row numbers");
-    if (n == 0) return Status::Invalid("there are fewer row numbers than were announced");
-    done += static_cast<size_t>(n);
-  }
+  FB_RETURN_NOT_OK(
+      ReadWhole(fd, reinterpret_cast<char*>(rows.data()), count * sizeof(uint64_t)));
   return rows;
 }
 

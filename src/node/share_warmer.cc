@@ -185,7 +185,7 @@ void ShareWarmer::Warm(const cluster::WarmupOrder& order) {
   // What decoding needed is free again, but kept by allocators: chunks may need it more.
   engine_->ReleaseMemory();
   ::malloc_trim(0);
-  held_->Recount(order.dataset);
+  held_->Recount(order.dataset, order.version);
   report.done = true;
   if (Note(report)) datasets_->home()->link().BeatSoon();
 }

@@ -151,6 +151,11 @@ class FolderLister {
   Result<Listed> Run() {
     const std::string& path = folder_.name;
     FB_ASSIGN_OR_RETURN(Directory dir, OpenDirectory(path));
+    // A link that took the place of the folder may lead anywhere.
+    struct stat st {};
+    bool same = ::fstat(::dirfd(dir.get()), &st) == 0 && st.st_dev == folder_.device &&
+                st.st_ino == folder_.inode;
+    if (folder_.depth > 0 && !same) return Status::NotFound(path + " was replaced");
     std::string prefix = path.ends_with('/') ? path : path + "/";
     for (;;) {
       if (deadline_.passed()) return DeadlineStatus("listing " + path);

@@ -4,11 +4,13 @@ import json
 import os
 import signal
 import subprocess
+import tempfile
+from pathlib import Path
 from socket import create_server
 
 import pytest
 
-from programs import BIN, is_alive, peer_pid, wait_until
+from programs import BIN, is_alive, peer_pid, wait_until, write_table
 
 
 @pytest.fixture
@@ -16,10 +18,11 @@ def start(cli):
     """Starts `forebay node …` in the foreground; ends it with the test."""
     started = []
 
-    def start(*arguments, socket=None):
+    def start(*arguments, socket=None, **who):
         known = set(cli.sockets())
         command = [BIN / "forebay", "node", *map(str, arguments)]
-        node = subprocess.Popen(command, env=cli.env, stderr=subprocess.PIPE, text=True)
+        node = subprocess.Popen(command, env=cli.env, stderr=subprocess.PIPE, text=True,
+                                **who)
         started.append(node)
         if socket is None:
             wait_until(lambda: set(cli.sockets()) - known or node.poll() is not None, "no node")
@@ -124,20 +127,26 @@ def test_a_hung_node_is_named_and_does_not_hang_status(cli, start):
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root is somebody else")
-def test_node_serves_a_group_and_nobody_beyond_it(cli, start, table):
-    socket, group = cli.runtime / "s", 54321
-    how = ("--socket", socket, "--socket-group", group)
-    refused = start(*how, socket=socket)
-    assert refused.wait(timeout=30) == 2 and "--allow" in refused.stderr.read()
-    start(*how, "--allow", f"file://{table}", socket=socket)
-    cli.runtime.chmod(0o755)
-    cli.env["FOREBAY_NODE"] = str(socket)
-    nobody = {"user": 65534, "group": 65534}
-    member = cli.run("inspect", table, **nobody, extra_groups=[group])
-    assert member.returncode == 0, member.stderr
-    assert cli.run("inspect", table.parent, **nobody, extra_groups=[group]).returncode == 4
-    stranger = cli.run("inspect", table, **nobody, extra_groups=[])
-    assert stranger.returncode == 4, stranger.stderr
+def test_node_serves_a_group_and_nobody_beyond_it(cli, start):
+    group, server, nobody = 54321, 65533, {"user": 65534, "group": 65534}
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder)
+        table = write_table(place / "events")
+        for path in (place, table):
+            path.chmod(0o755)
+        (place / "node").mkdir()
+        os.chown(place / "node", server, server)
+        socket = place / "node/s"
+        how = ("--socket", socket, "--socket-group", group, "--store", f"ssd:{place}/node/store")
+        refused = start(*how, socket=socket)
+        assert refused.wait(timeout=30) == 2 and "a user of its own" in refused.stderr.read()
+        node = start(*how, socket=socket, user=server, group=server, extra_groups=[group])
+        cli.env["FOREBAY_NODE"] = str(socket)
+        member = cli.run("inspect", table, **nobody, extra_groups=[group])
+        assert member.returncode == 0, member.stderr
+        stranger = cli.run("inspect", table, **nobody, extra_groups=[])
+        assert stranger.returncode == 4, stranger.stderr
+        assert node.poll() is None
 
 
 @pytest.mark.parametrize("option, value", [("--id", "a/b"), ("--id", "x" * 129),

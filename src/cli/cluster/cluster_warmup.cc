@@ -23,7 +23,8 @@ constexpr milliseconds kPatience = std::chrono::minutes(1);
 
 // A plain name is a dataset's where a head was named, else where no file has it.
 bool IsDatasetName(const std::string& text, bool head_is_named) {
-  if (text.find('/') != text.npos || text.starts_with('.')) return false;
+  constexpr std::string_view kNotInNames = "/*?[]{}";  // paths and globs
+  if (text.find_first_of(kNotInNames) != text.npos || text.starts_with('.')) return false;
   std::error_code error;
   return head_is_named || !std::filesystem::exists(text, error);
 }

@@ -122,7 +122,8 @@ Status PulledTree::NotOfAPull() const {
 }
 
 bool PulledTree::IsReserved(std::string_view path) {
-  return path == kMemory || IsMark(path.substr(0, path.find('/')));
+  std::string_view first = path.substr(0, path.find('/'));
+  return first == kMemory || IsMark(first);
 }
 
 bool PulledTree::IsThere(uint32_t file) const {
@@ -156,7 +157,8 @@ bool PulledTree::HasSizeAndTime(uint32_t file) const {
 Status PulledTree::MakeDirectories() {
   const model::FilesManifest& manifest = *files_->manifest();
   for (uint32_t i = 1; i < manifest.directories().size(); ++i) {
-    FB_RETURN_NOT_OK(MakeDirectory(std::string(manifest.directory_path(i))));
+    std::string path(manifest.directory_path(i));
+    if (!IsReserved(path)) FB_RETURN_NOT_OK(MakeDirectory(path));
   }
   return Status::OK();
 }
@@ -232,7 +234,7 @@ Status PulledTree::MakeMark() {
   FB_RETURN_NOT_OK(SweepDead());
   mark_ = fmt::format("{}-{}-{}", kMemory, ::getpid(), Clock::Real().WallNanos());
   FB_ASSIGN_OR_RETURN(mark_fd_, Create(mark_));
-  (void)::flock(mark_fd_.get(), LOCK_EX | LOCK_NB);
+  (void)::flock(mark_fd_.get(), LOCK_EX);  // another pull may look at it just now
   return WriteAll(mark_fd_.get(), kMarkText, path_ + "/" + mark_);
 }
 
@@ -253,7 +255,7 @@ Status PulledTree::SweepDead() {
       bool is_temp = below->path().filename().string().starts_with(mark + "-");
       if (is_temp) fs::remove(below->path(), ignored);
     }
-    ::unlinkat(folder_.get(), mark.c_str(), 0);
+    if (!error) ::unlinkat(folder_.get(), mark.c_str(), 0);
   }
   return Status::OK();
 }
@@ -308,11 +310,13 @@ Status PulledTree::CopyFrom(uint32_t file, const std::string& path) {
 Status PulledTree::Remember() {
   std::string temp = TempName(kMemory);
   FB_ASSIGN_OR_RETURN(UniqueFd fd, Create(temp));
-  FB_RETURN_NOT_OK(WriteAll(fd.get(), files_->manifest()->bytes(), path_ + "/" + temp));
-  if (::renameat(folder_.get(), temp.c_str(), folder_.get(), kMemory) == 0) {
-    return Status::OK();
+  Status status = WriteAll(fd.get(), files_->manifest()->bytes(), path_ + "/" + temp);
+  if (status.ok() &&
+      ::renameat(folder_.get(), temp.c_str(), folder_.get(), kMemory) != 0) {
+    status = ErrnoStatus(errno, "write " + path_ + "/" + kMemory);
   }
-  return ErrnoStatus(errno, "write " + path_ + "/" + kMemory);
+  if (!status.ok()) ::unlinkat(folder_.get(), temp.c_str(), 0);
+  return status;
 }
 
 }  // namespace forebay::cli

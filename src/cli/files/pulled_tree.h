@@ -24,7 +24,7 @@ class PulledTree {
       const std::string& path, std::shared_ptr<reader::RemoteFiles> files);
 
   ~PulledTree();
-  // Names that begin with this are of pulls.
+  // The notes of pulls, and with a number after it, what they work on.
   static constexpr const char* kReserved = ".forebay-pull";
   static bool IsReserved(std::string_view path);
 

@@ -168,9 +168,10 @@ Status FilesLink::WithNode(const FilesTreePtr& tree, Deadline deadline,
 
 Status FilesLink::Get(const Asked& asked, const Take& take, Deadline deadline) {
   size_t done = 0;
-  // The node says that time is up; hearing that keeps the connection.
-  Deadline patience = Deadline::After(deadline.Remaining() + kAnswerTime);
   return WithNode(asked.tree, deadline, [&]() -> Status {
+    // The node says that time is up; hearing that keeps the connection. It begins here:
+    // opening a version may have taken longer.
+    Deadline patience = Deadline::After(deadline.Remaining() + kAnswerTime);
     while (done < asked.refs.size()) {
       // After a broken connection the rest is asked for again.
       auto rest = asked.refs.subspan(
@@ -178,7 +179,7 @@ Status FilesLink::Get(const Asked& asked, const Take& take, Deadline deadline) {
       wire::GetChunks get{.view = view_,
                           .timeout_ms = std::max<uint64_t>(Millis(deadline), 1),
                           .refs = {rest.begin(), rest.end()}};
-      FB_ASSIGN_OR_RETURN(uint64_t request, link_.Send(std::move(get), {}, deadline));
+      FB_ASSIGN_OR_RETURN(uint64_t request, link_.Send(std::move(get), {}, patience));
       for (size_t end = done + rest.size(); done < end;) {
         FB_ASSIGN_OR_RETURN(Answer answer, link_.Receive(request, patience));
         FB_ASSIGN_OR_RETURN(

@@ -23,6 +23,12 @@ class LinkPool {
   // Beyond them, asks of up to this long.
   static constexpr size_t kBriskMax = 8;
   static constexpr milliseconds kBriskTime = milliseconds(50);
+  // A brief ask that ends like this may be answered when it is asked again for longer.
+  static bool IsPassing(const Status& status) {
+    return status.code() == StatusCode::kDeadline ||
+           status.code() == StatusCode::kUnavailable ||
+           status.code() == StatusCode::kCancelled;
+  }
 
   // A link for one thread; back in the pool at the end of its life.
   class Lent {

@@ -98,7 +98,7 @@ Status RemoteFiles::Map(std::span<const model::ChunkRef> refs, ChunkPtr* last,
   // Perhaps all others wait for a source that hangs, and this is stored.
   if (links_->is_busy() && deadline.Remaining() > LinkPool::kBriskTime) {
     Status tried = MapBy(refs, last, Deadline::After(LinkPool::kBriskTime));
-    if (tried.code() != StatusCode::kDeadline) return tried;
+    if (!LinkPool::IsPassing(tried)) return tried;
   }
   return MapBy(refs, last, deadline);
 }

@@ -12,6 +12,7 @@
 #include <filesystem>
 
 #include "base/errno_status.h"
+#include "base/remote_file_system.h"
 #include "base/unique_fd.h"
 #include "storage/file_io.h"
 
@@ -55,8 +56,10 @@ Result<SharedRoom> RoomOf(const std::string& path) {
                     .total_bytes = st.f_blocks * st.f_frsize};
 }
 
-// Nobody is given a lease for writing on a file that others have open or mapped.
+// Nobody is given a lease for writing on a file that others have open or mapped. File
+// servers give out none at all.
 bool IsOpenHere(const std::string& path) {
+  if (RemoteFileSystemOf(path) != nullptr) return false;
   UniqueFd fd(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   // Who opens it while we have the lease makes the kernel send a signal: one that is
   // ignored.
