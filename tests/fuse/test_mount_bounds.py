@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 import urllib.request
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -62,7 +63,7 @@ def test_cached_files_are_served_while_the_source_hangs(mounts, tmp_path, profil
         server.make_bucket("hangs")
         for name, data in cached.items():
             server.put("hangs", name, data)
-        for i in range(200):
+        for i in range(280):
             server.put("hangs", f"cold/{i:03}", b"x" * 100_000)
         options = [word.replace(server.endpoint, endpoint) for word in server.options()]
         mount = mounts.mount("s3://hangs", "--profile", profile, "--timeout", "8s", *options)
@@ -88,13 +89,25 @@ def test_cached_files_are_served_while_the_source_hangs(mounts, tmp_path, profil
             start = time.monotonic()
             assert read_anew(mount / name) == data
             assert time.monotonic() - start < 1, name
+        # All at once, in the middle of others that have to wait.
+        late = [threading.Thread(target=wait, args=(f"cold/{200 + i:03}",)) for i in range(80)]
+        with ThreadPoolExecutor(len(cached)) as pool:
+            start = time.monotonic()
+            reads = {}
+            for i, name in enumerate(cached):
+                for reader in late[4 * i:4 * i + 4]:
+                    reader.start()
+                reads[name] = pool.submit(read_anew, mount / name)
+            assert {name: read.result() for name, read in reads.items()} == cached
+            assert time.monotonic() - start < 2
+        readers += late
         assert not failures, "all of them still wait"
         assert threads_of(mounts.serving_pid(mount)) < 100
         for reader in readers:
             reader.join()
-        assert [error for error, _ in failures] == [errno.ETIMEDOUT] * 200
+        assert [error for error, _ in failures] == [errno.ETIMEDOUT] * 280
         # The kernel asks once more by itself when what it read ahead fails.
-        assert time.monotonic() - began < 2 * 8 + 6
+        assert time.monotonic() - began < 2 * 8 + 8
         ask("/__clear")
 
 

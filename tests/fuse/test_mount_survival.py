@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -76,6 +77,31 @@ def test_the_node_may_die_under_readers(mounts, readers, source):
                 os.kill(pid, 9)
         time.sleep(1)
     assert reading.found["errors"] == {}
+
+
+def test_more_readers_than_can_wait_outlast_a_restart_of_the_node(mounts, tmp_path):
+    contents = {f"{i:03}": random.Random(i).randbytes(100_000) for i in range(120)}
+    source = write_files(tmp_path / "many", contents)
+    node_socket = mounts.runtime / "n.sock"
+
+    def start_node():
+        node = subprocess.Popen([BIN / "forebay-node", "--socket", node_socket, "--store",
+                                 f"ssd:{tmp_path}/node"], env=mounts.env)
+        wait_until(node_socket.exists, "the node does not start")
+        return node
+    node = start_node()
+    mount = mounts.mount(source, "--profile", "small", "--node", node_socket)
+    assert (mount / "000").read_bytes() == contents["000"]
+    node.kill()
+    node.wait()
+    node_socket.unlink()
+    with ThreadPoolExecutor(len(contents)) as pool:
+        reads = {name: pool.submit((mount / name).read_bytes) for name in contents}
+        time.sleep(2)
+        node = start_node()
+        assert {name: read.result() for name, read in reads.items()} == contents
+    node.terminate()
+    node.wait()
 
 
 def test_what_a_crash_of_everything_left_is_cleaned_by_the_next_mount(mounts, source):
