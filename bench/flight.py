@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 from harness import BUILD, ROUNDS, ratio, timed
 from tables import narrow_table, wide_table
 
+TABLE_BYTES = 1 << 30
 BATCH_BYTES = (1 << 19, 1 << 20, 2 << 20, 4 << 20)
 # A client's drains of one server differ by a third, with the state of its heap.
 STREAM_ROUNDS = max(ROUNDS, 21)
@@ -95,7 +96,8 @@ def command(path, **members):
 
 
 def bench_flight_sequential(bench):
-    for name, path in (("narrow", narrow_table(bench)), ("1 KiB rows", wide_table(bench, 1024))):
+    for name, path in (("narrow", narrow_table(bench, TABLE_BYTES // 24)),
+                       ("1 KiB rows", wide_table(bench, 1024, TABLE_BYTES))):
         table = pq.read_table(path)
         rows, row_bytes = len(table), table.nbytes / len(table)
         del table
@@ -113,7 +115,7 @@ def bench_flight_sequential(bench):
 
 
 def bench_flight_shuffled(bench):
-    path = wide_table(bench, 1024)
+    path = wide_table(bench, 1024, TABLE_BYTES)
     with node(bench.folder) as ours:
         sequential = command(path)
         shuffled = command(path, order="global", seed=1, batch_size=1024, remainder="keep")
@@ -137,7 +139,7 @@ def bench_flight_chunks(bench):
 
 def bench_flight_rows(bench):
     """Shuffled rows by number from a peer, beside bare Flight reading them in order."""
-    path = wide_table(bench, 1024)
+    path = wide_table(bench, 1024, TABLE_BYTES)
     rows = sum(pq.read_metadata(file).num_rows for file in path.glob("*.parquet"))
     with bare_server(path) as bare, node(bench.folder) as ours:
         drain(ours.location, command(path))

@@ -6,12 +6,13 @@ import pyarrow.parquet as pq
 from harness import NARROW_ROWS
 
 
-def narrow_table(bench):
-    folder = bench.folder / "narrow"
+def narrow_table(bench, rows=NARROW_ROWS):
+    """24 bytes a row."""
+    folder = bench.folder / ("narrow" if rows == NARROW_ROWS else f"narrow-{rows >> 20}")
     if not folder.exists():
         folder.mkdir()
         rng = np.random.default_rng(1)
-        files, per_file = 5, NARROW_ROWS // 5
+        files, per_file = 5, rows // 5
         for i in range(files):
             columns = {
                 "id": np.arange(i * per_file, (i + 1) * per_file, dtype=np.int64),

@@ -32,9 +32,7 @@ std::vector<std::string> FailedObjects(source::Source& source,
   if (objects.empty()) return {failure.message()};
   std::vector<std::string> failures;
   auto add = [&](const model::Object& object, const Status& why) {
-    failures.push_back(Names(why, object)
-                           ? why.message()
-                           : fmt::format("{}: {}", RedactUri(object.uri), why.message()));
+    failures.push_back(fmt::format("{}: {}", RedactUri(object.uri), why.message()));
   };
   Deadline end = Deadline::After(std::min(kLookTime, deadline.Remaining()));
   for (const model::Object& object : objects) {

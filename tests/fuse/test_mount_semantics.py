@@ -344,7 +344,8 @@ def test_a_mount_that_is_interrupted_while_it_begins_is_none(mounts, tmp_path, s
         place.mkdir()
         with stopped(server.process.pid):
             begun = subprocess.Popen([BIN / "forebay", "mount", "s3://slow", place,
-                                      *server.options()], env=mounts.env)
+                                      *server.options()], env=mounts.env,
+                                     preexec_fn=lambda: signal.signal(signal_sent, signal.SIG_DFL))
             folders = mounts.runtime / "forebay/mounts"
             wait_until(lambda: list(folders.glob("*/serving")), "nobody serves")
             serving = int(next(folders.glob("*/serving")).read_text())
