@@ -15,6 +15,26 @@ namespace {
 constexpr size_t kIdleVersionsMax = 64;
 // A catalog may have to be asked where an adopted version is.
 constexpr milliseconds kAdoptTime{60'000};
+constexpr const char* kFilter = "forebay.filter";
+
+std::optional<std::string> OnlyFilter(const source::Options& options) {
+  if (options.size() != 1 || options.begin()->first != kFilter) return std::nullopt;
+  return options.begin()->second;
+}
+
+Result<source::Options> WithFilter(const NamedDataset& named, const std::string& filter) {
+  source::Options options = named.options;
+  if (options.emplace(kFilter, filter).second) return options;
+  return Status::Invalid("the dataset has a filter of its own, and takes no other");
+}
+
+std::shared_ptr<const Version> Showing(std::shared_ptr<const Version> version,
+                                       const std::vector<std::string>& columns) {
+  if (columns.empty()) return version;
+  auto shown = std::make_shared<Version>(*version);
+  shown->columns = columns;
+  return shown;
+}
 
 }  // namespace
 
@@ -30,6 +50,7 @@ Result<std::shared_ptr<const Version>> Catalog::Open(const std::string& uri,
                                                      const source::Options& options,
                                                      Deadline deadline) {
   if (uri.starts_with(kNamedScheme)) {
+    if (auto filter = OnlyFilter(options)) return OpenFiltered(uri, *filter, deadline);
     FB_ASSIGN_OR_RETURN(
         auto named, FindNamed(options_.named,
                               {.uri = uri, .options = options, .deadline = deadline}));
@@ -65,6 +86,9 @@ Result<std::shared_ptr<const Version>> Catalog::Adopt(const std::string& uri,
                                                       std::string manifest_bytes) {
   if (!uri.starts_with(kNamedScheme)) {
     return AdoptPlanned({uri, options, {uri, options, std::move(manifest_bytes), {}}});
+  }
+  if (auto filter = OnlyFilter(options)) {
+    return AdoptFiltered(uri, *filter, std::move(manifest_bytes));
   }
   auto bytes = std::make_shared<const std::string>(std::move(manifest_bytes));
   FB_ASSIGN_OR_RETURN(auto manifest, model::Manifest::View(*bytes, bytes));
@@ -104,6 +128,39 @@ Result<std::shared_ptr<const Version>> Catalog::AdoptPlanned(Planned planned) {
   shared->columns = dataset.columns;
   slot->version = std::move(shared);
   return slot->version;
+}
+
+Result<std::shared_ptr<const Version>> Catalog::OpenFiltered(const std::string& uri,
+                                                             const std::string& filter,
+                                                             Deadline deadline) {
+  FB_ASSIGN_OR_RETURN(auto named,
+                      FindNamed(options_.named, {.uri = uri, .deadline = deadline}));
+  FB_RETURN_NOT_OK(allowed_.Check(named.uri, named.options));
+  FB_ASSIGN_OR_RETURN(auto options, WithFilter(named, filter));
+  FB_ASSIGN_OR_RETURN(auto manifest, model::Manifest::View(named.manifest, nullptr));
+  FB_ASSIGN_OR_RETURN(auto now, PinDataset(Request(named.uri, named.options, deadline)));
+  if (now->version() != manifest->version()) {
+    return Status::Changed(uri +
+                           " has changed at its source since its version was made: "
+                           "refresh it, then filter it");
+  }
+  FB_ASSIGN_OR_RETURN(auto version, Open(named.uri, options, deadline));
+  return Showing(std::move(version), named.columns);
+}
+
+Result<std::shared_ptr<const Version>> Catalog::AdoptFiltered(const std::string& uri,
+                                                              const std::string& filter,
+                                                              std::string manifest) {
+  FB_ASSIGN_OR_RETURN(auto view, model::Manifest::View(manifest, nullptr));
+  FB_ASSIGN_OR_RETURN(
+      auto named, FindNamed(options_.named, {.uri = uri,
+                                             .version = view->version(),
+                                             .deadline = Deadline::After(kAdoptTime)}));
+  FB_ASSIGN_OR_RETURN(auto options, WithFilter(named, filter));
+  FB_ASSIGN_OR_RETURN(
+      auto version,
+      AdoptPlanned({named.uri, options, {named.uri, options, std::move(manifest), {}}}));
+  return Showing(std::move(version), named.columns);
 }
 
 table::DatasetRequest Catalog::Request(const std::string& uri,

@@ -74,6 +74,14 @@ class Catalog {
     NamedDataset dataset;
   };
   Result<std::shared_ptr<const Version>> AdoptPlanned(Planned planned);
+  // A name with a filter: the version that it stands for, planned anew by this node. Its
+  // rows come from the source, not from peers, who have the dataset as it is defined.
+  Result<std::shared_ptr<const Version>> OpenFiltered(const std::string& uri,
+                                                      const std::string& filter,
+                                                      Deadline deadline);
+  Result<std::shared_ptr<const Version>> AdoptFiltered(const std::string& uri,
+                                                       const std::string& filter,
+                                                       std::string manifest);
 
   Options options_;
   model::AllowedPlaces allowed_;

@@ -89,6 +89,36 @@ def test_a_dataset_has_the_columns_it_was_made_with(table, alone):
         assert info.schema.names == ["x", "id"]
 
 
+def test_a_filter_may_be_given_with_a_name(tmp_path):
+    folder = tmp_path / "table"
+    folder.mkdir()
+    pq.write_table(pa.table({"id": range(1000), "x": range(1000)}), folder / "0.parquet")
+    with Cluster(2) as cluster:
+        cluster.create("events", folder, columns=["id"])
+        node = cluster.nodes[0]
+        ds = forebay.open(cluster.uri("events"), filter="x >= 990", node=str(node.socket))
+        assert ds.columns == ["id"] and ids_of(ds).tolist() == list(range(990, 1000))
+        command = json.dumps({"dataset": "events", "filter": "x < 5"}).encode()
+        with flight.connect(f"grpc://{node.flight}") as client:
+            info = client.get_flight_info(flight.FlightDescriptor.for_command(command))
+            assert info.total_records == 5
+            rows = client.do_get(info.endpoints[0].ticket).read_all()
+        assert rows.to_pydict() == {"id": [0, 1, 2, 3, 4]}
+        node.kill()  # the reader goes on with its version
+        node.start()
+
+        def answers():
+            with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as link:
+                return link.connect_ex(str(node.socket)) == 0
+        wait_until(answers, "the node does not come back")
+        assert ids_of(ds).tolist() == list(range(990, 1000))
+        assert ds.take([3])["id"].tolist() == [993]
+        # Never other rows than those of the dataset's version.
+        pq.write_table(pa.table({"id": range(5), "x": range(5)}), folder / "1.parquet")
+        with pytest.raises(forebay.SourceChanged, match="refresh"):
+            forebay.open(cluster.uri("events"), filter="x < 3", node=str(node.socket))
+
+
 def test_a_loader_tells_the_time_of_peers_from_that_of_the_source(table, tmp_path):
     Loader = pytest.importorskip("forebay.torch").Loader
     with Cluster(1) as cluster:
