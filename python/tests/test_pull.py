@@ -20,6 +20,14 @@ def forebay(*words, check=True, **environment):
     return done
 
 
+def can_run(program, **who):
+    try:
+        return subprocess.run([PROGRAMS / program, "--help"], cwd="/", capture_output=True,
+                              **who).returncode == 0
+    except OSError:
+        return False
+
+
 def pull(*words):
     return json.loads(forebay("pull", *words, "-o", "json").stdout)
 
@@ -206,6 +214,8 @@ def test_a_source_is_not_pulled_into_itself(source):
 
 def test_files_that_cannot_be_had_are_named_and_the_others_come():
     """As a user who may not read them; root would."""
+    if os.geteuid() == 0 and not can_run("forebay-node", user=65534):
+        pytest.skip("other users cannot run the programs of this checkout")
     with tempfile.TemporaryDirectory() as name:
         place = Path(name)
         place.chmod(0o777)
