@@ -273,7 +273,10 @@ def test_a_node_that_is_down_is_not_asked_before_it_is_back(table):
                 before = len(asked)
                 second = forebay.open(cluster.uri("second"), node=str(reader.socket))
                 assert len(ids_of(second, shuffle="global", seed=1)) == ROWS
-                assert before > 0 and len(asked) == before
+                # What was dialled for the first may be dialled once more by gRPC itself.
+                assert before > 0 and len(asked) <= before + 1
+                said = Path(reader.log).read_text()
+                assert "n1 gave no chunks of first" in said and "of second" not in said
             finally:
                 there.shutdown(socket.SHUT_RDWR)
                 counting.join()
