@@ -21,7 +21,7 @@ TEST(ClusterDatasetOf, TakesPlainNamesForDatasetsWhereThereIsAHead) {
   EXPECT_EQ(ClusterDatasetOf("events", "")->head, "h:1");
   EXPECT_FALSE(ClusterDatasetOf("./events", "").has_value());
   EXPECT_FALSE(ClusterDatasetOf(".", "").has_value());
-  std::string here = testing::TempDir() + "/XXXXXX";
+  std::string here = testing::TempDir() + "forebay-warmup-XXXXXX";
   ASSERT_NE(::mkdtemp(here.data()), nullptr);
   ASSERT_EQ(::mkdir((here + "/events").c_str(), 0700), 0);
   ASSERT_EQ(::chdir(here.c_str()), 0);
