@@ -168,3 +168,17 @@ def test_node_says_that_a_flight_port_is_taken(cli, start):
         node = start("--flight", address)
         assert node.wait(timeout=30) == 8
         assert node.stderr.read() == f"{address} is taken: another process listens there\n"
+
+
+def test_node_ends_while_a_reader_waits_for_a_silent_head(cli, start):
+    with create_server(("127.0.0.1", 0)) as silent:
+        node = start()
+        head = f"127.0.0.1:{silent.getsockname()[1]}"
+        waiting = subprocess.Popen([BIN / "forebay", "inspect", f"forebay://{head}/events"],
+                                   env=cli.env, stderr=subprocess.DEVNULL)
+        silent.settimeout(30)
+        silent.accept()[0].close()  # the node asks
+        node.send_signal(signal.SIGTERM)
+        assert node.wait(timeout=15) == 0
+        waiting.kill()
+        waiting.wait()

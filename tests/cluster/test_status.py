@@ -67,6 +67,19 @@ def test_a_dataset_is_cached_once_its_warm_up_is_done(table, nodes, replicas):
         assert percent(cluster) == 100
 
 
+def test_a_refreshed_dataset_is_cached_once_its_warm_up_is_done(tmp_path):
+    folder = write(tmp_path / "table")
+    with Cluster(1, store="mem:256MiB") as cluster:
+        cluster.create("events", folder)
+        warm_up(cluster, "events")
+        for i in range(3):
+            pq.write_table(pq.read_table(folder / "0.parquet").slice(0, 1000 + i),
+                           folder / "new.parquet")
+            cluster.call("POST", "/v1/datasets/events/refresh")
+            warm_up(cluster, "events")
+            assert percent(cluster) == 100
+
+
 def test_what_readers_brought_is_cached(table):
     with Cluster(2, store="mem:256MiB") as cluster:
         cluster.create("events", table)

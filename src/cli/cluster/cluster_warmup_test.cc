@@ -35,6 +35,7 @@ TEST(ClusterDatasetOf, TakesPlainNamesForDatasetsWhereThereIsAHead) {
 TEST(ClusterDatasetOf, TellsDatasetsFromTables) {
   EXPECT_EQ(ClusterDatasetOf("no-file-here", "")->head, "");
   EXPECT_FALSE(ClusterDatasetOf("/data/events", "").has_value());
+  EXPECT_FALSE(ClusterDatasetOf("*.parquet", "").has_value());
   auto named = ClusterDatasetOf("events", "h:1,g:1");
   ASSERT_TRUE(named.has_value());
   EXPECT_EQ(named->head + " " + named->name, "h:1,g:1 events");
