@@ -12,6 +12,7 @@
 #include <filesystem>
 
 #include "base/log.h"
+#include "base/read_to_end.h"
 #include "base/size.h"
 #include "base/uri.h"
 #include "cli/exit_code.h"
@@ -145,16 +146,6 @@ int SuperviseDetached(const Arguments& arguments, const fuse::MountState& state,
   return status.ok() ? 0 : 1;
 }
 
-// The child's words, until it closes the pipe.
-std::string ReadToEnd(int fd) {
-  std::string text;
-  char buffer[512];
-  for (ssize_t n = 0; (n = ::read(fd, buffer, sizeof(buffer))) > 0;) {
-    text.append(buffer, static_cast<size_t>(n));
-  }
-  return text;
-}
-
 int Daemonize(const Arguments& arguments, std::unique_ptr<fuse::MountState> state) {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return 1;
@@ -168,7 +159,7 @@ int Daemonize(const Arguments& arguments, std::unique_ptr<fuse::MountState> stat
   }
   state->Disown();
   write_end.Reset();
-  std::string text = ReadToEnd(read_end.get());
+  std::string text = forebay::ReadToEnd(read_end.get());
   if (text.empty()) return Fail(Status::Unavailable("the mount died while it began"));
   Status status(static_cast<forebay::StatusCode>(text[0]), text.substr(1));
   return status.ok() ? 0 : Fail(status);

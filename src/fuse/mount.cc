@@ -17,6 +17,7 @@
 #include <fstream>
 
 #include "base/errno_status.h"
+#include "base/read_to_end.h"
 #include "fuse/channel.h"
 #include "fuse/mount_table.h"
 #include "wire/channel.h"
@@ -33,12 +34,7 @@ constexpr uint16_t kPagesMax = 256;
 constexpr uint16_t kBackgroundMax = 256;
 constexpr uint32_t kReadAheadKiB = 4096;
 
-std::string ReadToEnd(int fd) {
-  std::string text;
-  char buffer[512];
-  for (ssize_t n = 0; (n = ::read(fd, buffer, sizeof(buffer))) > 0;) {
-    text.append(buffer, static_cast<size_t>(n));
-  }
+std::string InOneLine(std::string text) {
   std::ranges::replace(text, '\n', ' ');
   while (text.ends_with(' ')) text.pop_back();
   return text;
@@ -71,7 +67,7 @@ Status RunMounter(const std::vector<std::string>& words, int comm_fd) {
         "without root a mount needs the program fusermount3; install the package fuse3");
   }
   if (error != 0) return ErrnoStatus(error, fmt::format("start {}", kMounter));
-  std::string text = ReadToEnd(said.get());
+  std::string text = InOneLine(ReadToEnd(said.get()));
   int code = 0;
   while (::waitpid(pid, &code, 0) < 0) {
     if (errno != EINTR) return ErrnoStatus(errno, fmt::format("wait for {}", kMounter));

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <linux/fs.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -53,6 +54,14 @@ Status CopyByHand(reader::RemoteFiles& files, uint32_t file, int to, uint64_t* a
 }
 
 }  // namespace
+
+Status SetFileTime(int fd, int64_t mtime_ns, const std::string& name) {
+  if (mtime_ns == 0) return Status::OK();
+  timespec time{.tv_sec = mtime_ns / 1'000'000'000, .tv_nsec = mtime_ns % 1'000'000'000};
+  timespec times[2] = {{.tv_sec = 0, .tv_nsec = UTIME_OMIT}, time};
+  if (::futimens(fd, times) == 0) return Status::OK();
+  return ErrnoStatus(errno, "set the time of " + name);
+}
 
 Status WriteAll(int fd, std::string_view bytes, const std::string& name) {
   while (!bytes.empty()) {

@@ -16,6 +16,8 @@ namespace forebay::cli {
 Status CopyOut(reader::RemoteFiles& files, uint32_t file, int to);
 // The same from a plain file.
 Status CopyFile(const std::string& path, int to);
+// The source's time, where it has one; 0: it has none.
+Status SetFileTime(int fd, int64_t mtime_ns, const std::string& name);
 // All of it, by write(2).
 Status WriteAll(int fd, std::string_view bytes, const std::string& name);
 

@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/errno_status.h"
 #include "base/unique_fd.h"
+#include "cli/files/copy_out.h"
 
 namespace forebay::cli {
 namespace {
@@ -33,14 +34,6 @@ void SetMark(int fd, const model::FilesManifest& manifest) {
   (void)::fsetxattr(fd, kObject, mark.data(), mark.size(), 0);
 }
 
-Status SetTime(int fd, int64_t nanos, const std::string& path) {
-  if (nanos == 0) return Status::OK();
-  timespec time{.tv_sec = nanos / 1'000'000'000, .tv_nsec = nanos % 1'000'000'000};
-  timespec times[2] = {{.tv_sec = 0, .tv_nsec = UTIME_OMIT}, time};
-  if (::futimens(fd, times) == 0) return Status::OK();
-  return ErrnoStatus(errno, "set the time of " + path);
-}
-
 }  // namespace
 
 bool IsCopyOf(const reader::RemoteFiles& files, const std::string& path) {
@@ -60,7 +53,7 @@ Status CopyOne(const reader::RemoteFiles& files, const std::string& path,
   UniqueFd fd(::open(temp.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
   if (!fd.valid()) return ErrnoStatus(errno, "make " + temp);
   Status status = write(fd.get());
-  if (status.ok()) status = SetTime(fd.get(), manifest.files()[0].mtime_ns, path);
+  if (status.ok()) status = SetFileTime(fd.get(), manifest.files()[0].mtime_ns, path);
   if (status.ok()) SetMark(fd.get(), manifest);
   if (status.ok() && ::rename(temp.c_str(), path.c_str()) != 0) {
     status = ErrnoStatus(errno, "write " + path);

@@ -272,12 +272,7 @@ Result<UniqueFd> PulledTree::Create(const std::string& name) const {
 
 Status PulledTree::Finish(int fd, uint32_t file, const std::string& temp,
                           const std::string& name) {
-  int64_t mtime_ns = files_->manifest()->files()[file].mtime_ns;
-  if (mtime_ns != 0) {
-    timespec times[2] = {FromNanos(mtime_ns), FromNanos(mtime_ns)};
-    times[0].tv_nsec = UTIME_OMIT;
-    if (::futimens(fd, times) != 0) return ErrnoStatus(errno, "set the time of " + name);
-  }
+  FB_RETURN_NOT_OK(SetFileTime(fd, files_->manifest()->files()[file].mtime_ns, name));
   if (::renameat(folder_.get(), temp.c_str(), folder_.get(), name.c_str()) == 0) {
     return Status::OK();
   }
