@@ -4,6 +4,7 @@ import subprocess
 
 import pytest
 from mounts import HERE, Mounts, ReaderModel, why_not
+from s3_server import S3Server
 
 
 @pytest.fixture
@@ -13,6 +14,16 @@ def mounts(tmp_path):
     mounts = Mounts(tmp_path)
     yield mounts
     mounts.end()
+
+
+@pytest.fixture(params=["local", "s3"])
+def publish(request, tmp_path):
+    """publish(folder): what to mount to see it, the folder itself or a bucket with its files."""
+    if request.param == "local":
+        yield lambda folder: [folder]
+        return
+    with S3Server(tmp_path / "s3") as server:
+        yield server.publish
 
 
 @pytest.fixture(scope="session")

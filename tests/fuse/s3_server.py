@@ -1,5 +1,6 @@
 """An S3 server (versitygw, from tools/setup-test) of a test's own."""
 
+import concurrent.futures
 import os
 import shutil
 import socket
@@ -62,3 +63,20 @@ class S3Server:
     def put(self, bucket, key, data):
         with self.files.open_output_stream(f"{bucket}/{key}") as out:
             out.write(data)
+
+    def publish(self, folder, bucket="tree"):
+        """The files of a folder as objects; they get the times that the objects have. What to
+        mount."""
+        self.make_bucket(bucket)
+        folder = Path(folder)
+        paths = [path for path in folder.rglob("*") if path.is_file()]
+
+        def put(path):
+            self.put(bucket, path.relative_to(folder).as_posix(), path.read_bytes())
+        with concurrent.futures.ThreadPoolExecutor(8) as pool:
+            list(pool.map(put, paths))
+        for info in self.files.get_file_info(pyarrow.fs.FileSelector(bucket, recursive=True)):
+            if info.is_file:
+                local = folder / info.path.removeprefix(f"{bucket}/")
+                os.utime(local, ns=(info.mtime_ns, info.mtime_ns))
+        return [f"s3://{bucket}", *self.options()]

@@ -1,13 +1,14 @@
 """Every way to read, at random places and by many at once, gives the source's bytes."""
 
 import json
+import os
 import random
 import subprocess
 import time
 from pathlib import Path
 
 import pytest
-from mounts import random_tree, write_files
+from mounts import OLD, random_tree, write_files
 
 
 @pytest.fixture
@@ -23,8 +24,9 @@ def mixed(tmp_path):
 @pytest.mark.parametrize("profile", ["small", "large"])
 @pytest.mark.parametrize(
     "seconds", [3, pytest.param(120, marks=[pytest.mark.slow, pytest.mark.timeout(400)])])
-def test_random_reads_of_all_kinds_agree_with_a_model(mounts, readers, mixed, profile, seconds):
-    mount = mounts.mount(mixed, "--profile", profile)
+def test_random_reads_of_all_kinds_agree_with_a_model(mounts, publish, readers, mixed, profile,
+                                                      seconds):
+    mount = mounts.mount(*publish(mixed), "--profile", profile)
     with readers(mount, mixed, threads=8, seed=seconds) as reading:
         time.sleep(seconds)
     assert reading.found["errors"] == {}
@@ -53,15 +55,15 @@ def test_several_sources_are_folders_beside_each_other(mounts, readers, tmp_path
 
 
 @pytest.mark.parametrize("profile", ["small", "large"])
-def test_fio_verifies_what_it_wrote_to_the_source(mounts, tmp_path, profile):
+def test_fio_verifies_what_it_wrote_to_the_source(mounts, publish, tmp_path, profile):
     if subprocess.run(["which", "fio"], capture_output=True).returncode != 0:
         pytest.skip("fio is not installed")
     (tmp_path / "source").mkdir()
     what = ["--name=check", "--size=24m", "--bs=16k", "--verify=crc32c", "--output-format=json"]
     subprocess.run(["fio", *what, "--rw=write", "--do_verify=0", f"--filename={tmp_path}/source/x"],
                    check=True, capture_output=True, cwd=tmp_path)
-    time.sleep(2.1)  # a file of a local source must be that old
-    mount = mounts.mount(tmp_path / "source", "--profile", profile)
+    os.utime(tmp_path / "source/x", (OLD, OLD))
+    mount = mounts.mount(*publish(tmp_path / "source"), "--profile", profile)
     for how in (["--rw=read"], ["--rw=randread"], ["--rw=randread", "--direct=1"],
                 ["--rw=randread", "--ioengine=mmap"]):
         done = subprocess.run(["fio", *what, *how, "--readonly", f"--filename={mount}/x"],

@@ -28,16 +28,16 @@ def listing(folder):
 
 
 @pytest.mark.parametrize("seed, profile", [(1, "small"), (2, "large")])
-def test_a_random_tree_is_the_same_through_the_mount(mounts, tmp_path, seed, profile):
+def test_a_random_tree_is_the_same_through_the_mount(mounts, publish, tmp_path, seed, profile):
     contents = random_tree(seed)
     source = write_files(tmp_path / "source", contents)
-    mount = mounts.mount(source, "--profile", profile)
+    mount = mounts.mount(*publish(source), "--profile", profile)
     assert_same_tree(source, mount)
     assert listing(mount) == listing(source)
     for name, data in contents.items():
         read = (mount / name).read_bytes()
         assert hashlib.sha256(read).digest() == hashlib.sha256(data).digest(), name
-        assert os.stat(mount / name).st_mtime == OLD
+        assert os.stat(mount / name).st_mtime_ns == os.stat(source / name).st_mtime_ns
 
 
 def test_a_source_without_files_is_not_mounted(mounts, tmp_path):
@@ -48,17 +48,22 @@ def test_a_source_without_files_is_not_mounted(mounts, tmp_path):
     assert not os.path.ismount(tmp_path / "mnt")
 
 
-def test_a_deep_tree(mounts, tmp_path):
+def test_a_deep_tree(mounts, publish, tmp_path):
     deep = "/".join(f"level{i}" for i in range(100))
     source = write_files(tmp_path / "source", {deep + "/bottom": b"down here", "top": b"up"})
-    mount = mounts.mount(source)
+    mount = mounts.mount(*publish(source))
     assert (mount / deep / "bottom").read_bytes() == b"down here"
     assert_same_tree(source, mount)
 
 
+LONG = [pytest.mark.slow, pytest.mark.timeout(1200)]
+
+
 @pytest.mark.parametrize(
-    "count", [20_000, pytest.param(200_000, marks=[pytest.mark.slow, pytest.mark.timeout(1200)])])
-def test_a_folder_with_very_many_files(mounts, tmp_path, count):
+    "publish, count",
+    [("local", 20_000), ("s3", 2500), pytest.param("local", 200_000, marks=LONG),
+     pytest.param("s3", 40_000, marks=LONG)], indirect=["publish"])
+def test_a_folder_with_very_many_files(mounts, publish, tmp_path, count):
     folder = tmp_path / "source" / "wide"
     folder.mkdir(parents=True)
     names = [f"{i:06}.jpg" for i in range(count)]
@@ -66,7 +71,7 @@ def test_a_folder_with_very_many_files(mounts, tmp_path, count):
         with open(folder / name, "w") as file:
             file.write(name)
         os.utime(folder / name, (OLD, OLD))
-    mount = mounts.mount(tmp_path / "source")
+    mount = mounts.mount(*publish(tmp_path / "source"))
     assert sorted(os.listdir(mount / "wide")) == names
     with os.scandir(mount / "wide") as entries:
         assert sum(entry.is_file() for entry in entries) == count
