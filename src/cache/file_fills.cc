@@ -161,16 +161,34 @@ FillQueue::Counters FileFills::counters() const {
   return counters_;
 }
 
-// The first job that may run now: packs take turns, so that single files get through, and
-// jobs that wait for other nodes leave threads to those that other nodes wait for.
+// Packs take turns, so that single files get through. Jobs that wait for other nodes
+// leave threads to those that other nodes wait for. No tree takes more threads than it
+// leaves free: its source may hang.
+bool FileFills::MayRun(const Job& job) const {
+  if (job.is_pack() && packs_running_ >= options_.packs_max) return false;
+  if (job.waits) return waiting_running_ < std::max<size_t>(options_.thread_count / 4, 1);
+  auto same = reading_.find(job.version->manifest->root());
+  return same == reading_.end() ||
+         same->second < options_.thread_count - counters_.running;
+}
+
 std::shared_ptr<FileFills::Job> FileFills::Next() {
   for (auto& [rank, job] : queue_) {
-    if (job->is_pack() && packs_running_ >= options_.packs_max) continue;
-    if (job->waits && waiting_running_ >= std::max<size_t>(options_.thread_count / 2, 1))
-      continue;
-    return job;
+    if (MayRun(*job)) return job;
   }
   return nullptr;
+}
+
+void FileFills::Count(const Job& job, int change) {
+  counters_.running += change;
+  if (job.is_pack()) packs_running_ += change;
+  if (job.waits) {
+    waiting_running_ += change;
+    return;
+  }
+  auto same = reading_.try_emplace(std::string(job.version->manifest->root())).first;
+  same->second += change;
+  if (same->second == 0) reading_.erase(same);
 }
 
 // Memory that nobody has needed for a while is given back.
@@ -195,13 +213,9 @@ void FileFills::Work() {
     queue_.erase(job->rank);
     job->started = true;
     --counters_.queued;
-    ++counters_.running;
-    packs_running_ += job->is_pack() ? 1 : 0;
-    waiting_running_ += job->waits ? 1 : 0;
+    Count(*job, 1);
     Run(*job, lock);
-    packs_running_ -= job->is_pack() ? 1 : 0;
-    waiting_running_ -= job->waits ? 1 : 0;
-    --counters_.running;
+    Count(*job, -1);
     // This thread takes one of the jobs that may run now; there may be one more.
     wake_.notify_one();
   }

@@ -11,6 +11,7 @@
 #include <memory>
 #include <mutex>
 #include <set>
+#include <string>
 #include <thread>
 #include <unordered_map>
 #include <vector>
@@ -25,7 +26,7 @@ class FileFills {
   struct Options {
     storage::Store* store = nullptr;
     ThreadPool* read_pool = nullptr;
-    size_t thread_count = 32;     // fills at once
+    size_t thread_count = 64;     // fills at once, half of them of one tree
     size_t object_threads = 192;  // small objects read at once
     size_t packs_max = 6;         // packs filled at once
     uint64_t memory_bytes_max = uint64_t{512} << 20;
@@ -59,7 +60,9 @@ class FileFills {
                    ClientId client);
   void Raise(Job& job, Need need, ClientId client);
   void NoteSingle(const Job& job);
+  bool MayRun(const Job& job) const;
   std::shared_ptr<Job> Next();
+  void Count(const Job& job, int change);
   void Work();
   std::shared_ptr<Job> AwaitJob(std::unique_lock<std::mutex>& lock);
   void Run(Job& job, std::unique_lock<std::mutex>& lock);
@@ -73,6 +76,8 @@ class FileFills {
   uint64_t next_age_ = 0;
   size_t packs_running_ = 0;
   size_t waiting_running_ = 0;  // of jobs that wait for fills of other nodes
+  // Of the others, by the root of their tree.
+  std::map<std::string, size_t, std::less<>> reading_;
   std::unordered_map<Hash128, std::shared_ptr<Job>> jobs_;  // queued and running
   std::map<Rank, std::shared_ptr<Job>> queue_;
   std::unordered_map<Hash128, uint64_t> single_bytes_;  // by pack

@@ -40,6 +40,8 @@ constexpr uint32_t kStatBlockBytes = 4096;
 // What the kernel sends after a header, up to the first NUL.
 std::string_view Text(std::string_view body) { return body.substr(0, body.find('\0')); }
 
+uint32_t SourceOf(uint64_t node) { return NodeId::From(node).source; }
+
 std::string PathOf(const Filesystem::File& file) {
   const model::FilesManifest& manifest = file.generation->contents->manifest();
   return RedactUri(manifest.root()) + "/" + manifest.FilePath(file.index);
@@ -110,7 +112,9 @@ int ErrnoOf(const Status& status) {
   return EIO;
 }
 
-Serving::Serving(Options options) : options_(std::move(options)) {
+Serving::Serving(Options options)
+    : options_(std::move(options)),
+      waiting_({.source_count = options_.filesystem->source_count()}) {
   for (int fd : options_.channels) {
     threads_.emplace_back([this, fd] { Run(Channel(fd)); });
   }
@@ -196,9 +200,10 @@ void Serving::OnOpen(const Request& request) {
     return void(request.Answer(*opened));
   }
   Ahead(*file, request.node(), 0);
-  waiting_.Submit([this, request, end,
-                   ticket = asked_.Begin(request.unique(), request.asker()),
-                   file = *std::move(file)](Patience patience) {
+  uint32_t source = SourceOf(request.node());
+  waiting_.Submit(source, [this, request, end,
+                           ticket = asked_.Begin(request.unique(), request.asker()),
+                           file = *std::move(file)](Patience patience) {
     auto opened = options_.opened->Open(request.node(), request.unique(), file,
                                         Until(patience, end));
     if (IsToWait(patience, opened.status(), end)) return false;
@@ -220,8 +225,8 @@ void Serving::Ahead(const Filesystem::File& file, uint64_t node, uint64_t offset
   LookAhead::Ahead ahead = look_ahead_.OnRead(
       {.manifest = &manifest, .node = node, .file = file.index, .offset = offset});
   if (ahead.empty()) return;
-  waiting_.Submit([contents = file.generation->contents,
-                   ahead = std::move(ahead)](Patience patience) {
+  waiting_.Submit(SourceOf(node), [contents = file.generation->contents,
+                                   ahead = std::move(ahead)](Patience patience) {
     if (patience == Patience::kTry) return true;  // there are those who wait
     if (!ahead.chunks.empty()) contents->Want(ahead.chunks);
     if (!ahead.files.empty()) contents->Bring(ahead.files);
@@ -244,9 +249,10 @@ void Serving::OnRead(const Request& request) {
     request.channel.Answer(request.unique(), *pieces);
     return;
   }
-  waiting_.Submit([request, in, end = Deadline::After(options_.timeout),
-                   ticket = asked_.Begin(request.unique(), request.asker()),
-                   file = *std::move(file)](Patience patience) {
+  uint32_t source = SourceOf(request.node());
+  waiting_.Submit(source, [request, in, end = Deadline::After(options_.timeout),
+                           ticket = asked_.Begin(request.unique(), request.asker()),
+                           file = *std::move(file)](Patience patience) {
     auto pieces = Filesystem::Read(file, in.offset, in.size, Until(patience, end));
     if (IsToWait(patience, pieces.status(), end)) return false;
     if (!ticket->Take()) return true;

@@ -59,7 +59,7 @@ class Serving {
   Options options_;
   LookAhead look_ahead_;
   WaitingRequests asked_{IsDying};
-  WaitingRoom waiting_{{}};
+  WaitingRoom waiting_;
   std::vector<std::thread> threads_;
 };
 

@@ -19,25 +19,38 @@ WaitingRoom::~WaitingRoom() {
   for (std::thread& thread : threads_) thread.join();
 }
 
-void WaitingRoom::Submit(Task task) {
+void WaitingRoom::Submit(uint32_t source, Task task) {
   {
     std::lock_guard lock(mutex_);
-    fresh_.push_back(std::move(task));
+    fresh_.push_back({source, std::move(task)});
   }
   wake_.notify_one();
 }
 
-bool WaitingRoom::HasNext() const {
-  return !fresh_.empty() || (!tried_.empty() && patient_count_ < options_.patient_max);
+bool WaitingRoom::MayWait(const Source& source) const {
+  size_t free = options_.patient_max - patient_count_;
+  return free > 0 && (options_.source_count == 1 || source.patient_count < free);
+}
+
+WaitingRoom::Source* WaitingRoom::NextSource() {
+  for (auto& [number, source] : sources_) {
+    if (!source.tried.empty() && MayWait(source)) return &source;
+  }
+  return nullptr;
 }
 
 // Who was tried came first.
 WaitingRoom::Next WaitingRoom::TakeNext() {
-  bool may_wait = patient_count_ < options_.patient_max;
-  std::deque<Task>& from = may_wait && !tried_.empty() ? tried_ : fresh_;
-  Next next{std::move(from.front()), may_wait ? Patience::kWait : Patience::kTry};
-  from.pop_front();
-  return next;
+  if (Source* source = NextSource()) {
+    Next next{source, std::move(source->tried.front()), Patience::kWait};
+    source->tried.pop_front();
+    return next;
+  }
+  Fresh fresh = std::move(fresh_.front());
+  fresh_.pop_front();
+  Source& source = sources_[fresh.source];
+  return {&source, std::move(fresh.task),
+          MayWait(source) ? Patience::kWait : Patience::kTry};
 }
 
 void WaitingRoom::Run() {
@@ -47,15 +60,21 @@ void WaitingRoom::Run() {
     if (stopping_) return;
     Next next = TakeNext();
     bool waits = next.patience == Patience::kWait;
-    if (waits) ++patient_count_;
+    if (waits) {
+      ++patient_count_;
+      ++next.source->patient_count;
+    }
+    // There may be work for one more: an end can let tasks of two sources wait.
+    if (HasNext()) wake_.notify_one();
     lock.unlock();
     bool done = next.task(next.patience);
     if (done) next.task = nullptr;  // what it holds ends without the lock
     lock.lock();
-    if (waits) --patient_count_;
-    if (!done) tried_.push_back(std::move(next.task));
-    // Those that came meanwhile may have found no thread that may wait.
-    if (HasNext()) wake_.notify_one();
+    if (waits) {
+      --patient_count_;
+      --next.source->patient_count;
+    }
+    if (!done) next.source->tried.push_back(std::move(next.task));
   }
 }
 

@@ -2,8 +2,9 @@
 
 usage: fault_proxy.py PORT UPSTREAM_PORT
 
-GET /__plan?stage=S&kind=K&at=A&skip=N&times=N&run=COMMAND adds a fault:
+GET /__plan?stage=S&kind=K&at=A&skip=N&times=N&path=P&run=COMMAND adds a fault:
   stage  list, stat or read: which requests it meets
+  path   only those with this in their path
   kind   status500 status503 status429 status403 reset stall short wrong-range extra
          ignore-range slow-start garbage redirect-region
   at     first, middle or last: how much of the body passes before reset, stall or short
@@ -44,6 +45,8 @@ def take_fault(method, target):
     with lock:
         for fault in plan:
             if fault["stage"] != stage_of(method, target) or fault["times"] == 0:
+                continue
+            if fault.get("path", "") not in target:
                 continue
             if fault["skip"] > 0:
                 fault["skip"] -= 1
