@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <future>
 #include <random>
 #include <thread>
 
@@ -248,6 +249,25 @@ TEST_F(FilesEngineTest, ForgetsWhatALeavingClientWanted) {
   }
   EXPECT_EQ(engine_->counters().queued, 0);
   EXPECT_EQ(engine_->counters().fills + static_cast<uint64_t>(cancelled), 300);
+}
+
+TEST_F(FilesEngineTest, ATreeWhoseSourceHangsLeavesThreadsToOthers) {
+  for (int i = 0; i < 100; ++i) Put(std::to_string(i), 70'000);
+  memory_->Put("s3://b/other/x", "there");
+  auto hangs = Open();
+  auto other = engine_->catalog().Open("s3://b/other", {}, Deadline::Never());
+  std::promise<void> answer;
+  auto answered = answer.get_future().share();
+  source_->Add({.uri_contains = "/images/", .times = 100, .before = [answered] {
+                  answered.wait();
+                }});
+  std::vector<FileFills::Asked> asked;
+  for (uint32_t i = 0; i < 100; ++i) asked.push_back(Ask(hangs, {i, 0}));
+  while (source_->fired() < 32) std::this_thread::yield();
+  EXPECT_EQ(Bytes(Ask(*other, {0, 0})), "there");
+  EXPECT_EQ(source_->fired(), 32);
+  answer.set_value();
+  for (const FileFills::Asked& each : asked) EXPECT_EQ(Bytes(each).size(), 70'000);
 }
 
 }  // namespace
