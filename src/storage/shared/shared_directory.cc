@@ -169,10 +169,6 @@ Result<SharedEntry> SharedDirectory::FindOnce(const Hash128& key) {
   return why;
 }
 
-std::string SharedDirectory::MemoryOf(const SharedEntry& entry) const {
-  return options_.memory + "/" + HashBytes(entry.folder).ToHex();
-}
-
 // Once per host: as long as the file has the same inode, size and time, it was not
 // written since.
 Status SharedDirectory::Verify(const SharedEntry& entry) {
@@ -183,17 +179,11 @@ Status SharedDirectory::Verify(const SharedEntry& entry) {
       S_ISREG(st.st_mode) && static_cast<uint64_t>(st.st_size) == entry.name.size;
   std::string state = fmt::format("{} {} {} {}.{}", entry.name.ToString(), st.st_ino,
                                   st.st_size, st.st_mtim.tv_sec, st.st_mtim.tv_nsec);
-  bool remember = !options_.memory.empty();
-  if (plain && remember && FileText(MemoryOf(entry)) == state) return Status::OK();
+  if (plain && verified_.Has(entry.folder, state)) return Status::OK();
   Status verified =
       plain ? VerifySharedFile(entry) : Status::Corrupt(path + " does not have its size");
   if (verified.code() == StatusCode::kCorrupt) ToTrash(entry.folder);
-  if (verified.ok() && remember) {
-    std::string temp = options_.memory + "/" + UniqueName();
-    if (WriteSmallFile(temp, state).ok()) {
-      ::rename(temp.c_str(), MemoryOf(entry).c_str());
-    }
-  }
+  if (verified.ok()) verified_.Remember(entry.folder, state);
   return verified;
 }
 

@@ -15,6 +15,7 @@
 #include "base/status.h"
 #include "storage/shared/shared_entry.h"
 #include "storage/shared/shared_files.h"
+#include "storage/shared/verified_files.h"
 
 namespace forebay::storage {
 
@@ -72,14 +73,14 @@ class SharedDirectory {
   Result<SharedRoom> Room() const { return options_.room(options_.path); }
 
  private:
-  explicit SharedDirectory(Options options) : options_(std::move(options)) {}
+  explicit SharedDirectory(Options options)
+      : options_(std::move(options)), verified_({.folder = options_.memory}) {}
   Status Prepare();
   Status RefuseOthers();
   Result<SharedEntry> FindOnce(const Hash128& key);
   std::string Folder(const char* name) const { return options_.path + "/" + name; }
   std::string BucketOf(const Hash128& key) const;
   Status Verify(const SharedEntry& entry);
-  std::string MemoryOf(const SharedEntry& entry) const;
   Result<SharedEntry> Publish(const Content& content);
   Result<SharedEntry> TakePlace(const std::string& temp, const SharedName& name);
   bool ToTrash(const std::string& folder);
@@ -88,6 +89,7 @@ class SharedDirectory {
   uint64_t TrashBytes() const;
 
   const Options options_;
+  const VerifiedFiles verified_;
   std::atomic<bool> made_room_ = false;
 };
 
