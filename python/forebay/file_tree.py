@@ -61,11 +61,16 @@ def _open(uri: str | os.PathLike[str], how: dict[str, Any]) -> _native.Files:
 def _reopen(uri: str, how: dict[str, Any], version: str) -> Files:
     """Unpickles: the same version, or an error that says so."""
     opened = files(uri, **how)
+    check_version(opened, version)
+    return opened
+
+
+def check_version(opened: Files, version: str) -> None:
+    """Of what another process has sent."""
     if opened.version != version:
         raise SourceChanged(
-            f"{uri} has changed since it was opened in another process: open it again "
+            f"{opened.uri} has changed since it was opened in another process: open it again "
             f"(version {version} then, {opened.version} now)")
-    return opened
 
 
 def _clean(path: str | os.PathLike[str]) -> str:

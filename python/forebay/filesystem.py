@@ -12,18 +12,40 @@ import errno
 import hashlib
 import io
 import os
+import threading
 from collections.abc import Mapping
 from typing import Any
 
+from fsspec.config import apply_config
 from fsspec.spec import AbstractFileSystem
+from fsspec.utils import tokenize
 
-from .file_tree import FileInfo, Files, files
+from .file_tree import FileInfo, Files, check_version, files
 
 
-class ForebayFileSystem(AbstractFileSystem):
+class _OneForAllThreads(type(AbstractFileSystem)):  # type: ignore[misc]
+    """fsspec keeps an instance for each thread. Ours may be used by all of them, and making one
+    lists the source."""
+
+    _opening: dict[str, threading.Lock] = {}
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        kwargs = apply_config(cls, kwargs)
+        if kwargs.get("skip_instance_cache"):
+            return super().__call__(*args, **kwargs)
+        key = tokenize(cls, os.getpid(), *args, **kwargs)
+        with cls._opening.setdefault(key, threading.Lock()):
+            made = cls._cache.get(key)
+            if made is None:
+                made = cls._cache[key] = super().__call__(*args, **kwargs)
+            return made
+
+
+class ForebayFileSystem(AbstractFileSystem, metaclass=_OneForAllThreads):
     """Read only. Paths are relative to ``source``; the other arguments are those of
     :func:`forebay.files`. What is seen is a version: ``invalidate_cache`` moves to the
-    newest."""
+    newest. Another process that it is sent to (pickled) sees the same version, or
+    ``SourceChanged``."""
 
     protocol = "forebay"
     root_marker = ""
@@ -33,9 +55,14 @@ class ForebayFileSystem(AbstractFileSystem):
                  node: str | None = None, **kwargs: Any):
         super().__init__(**kwargs)
         if source is None:
-            raise ValueError('give the tree to read: source="s3://bucket/images"')
+            raise ValueError('give the tree to read: source="s3://bucket/images", or '
+                             'FSSPEC_FOREBAY_SOURCE in the environment')
         self._files: Files = files(source, store=store, options=options, timeout=timeout,
                                    node=node)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _unpickle, (type(self), self.storage_args, self.storage_options,
+                           self._files.version)
 
     @property
     def files(self) -> Files:
@@ -58,7 +85,7 @@ class ForebayFileSystem(AbstractFileSystem):
         """As fsspec's local file system has it: of what a link leads to, with ``islink`` and
         ``destination``."""
         name = self._strip_protocol(path)
-        entry = _entry(self._files.stat(name))
+        entry = self._entry(self._files.stat(name))
         itself = self._files.stat(name, follow_symlinks=False)
         if itself.is_link:
             entry |= {"islink": True, "destination": itself.target}
@@ -75,13 +102,33 @@ class ForebayFileSystem(AbstractFileSystem):
         """A link to a file looks like one. All others are ``other``, so that nobody walks in
         circles."""
         if not info.is_link:
-            return _entry(info)
-        entry = _entry(info) | {"islink": True, "destination": info.target, "type": "other"}
+            return self._entry(info)
+        entry = self._entry(info) | {"islink": True, "destination": info.target, "type": "other"}
         try:
             at_end = self._files.stat(info.path)
         except OSError:
             return entry
-        return entry if at_end.is_dir else entry | _entry(at_end)
+        return entry if at_end.is_dir else entry | self._entry(at_end)
+
+    def _entry(self, info: FileInfo) -> dict[str, Any]:
+        entry: dict[str, Any] = {"name": info.path, "size": info.size,
+                                 "type": "directory" if info.is_dir else "file"}
+        if info.mtime is not None:
+            entry["mtime"] = info.mtime
+            entry["LastModified"] = datetime.datetime.fromtimestamp(info.mtime,
+                                                                    datetime.timezone.utc)
+        if not info.is_dir:
+            entry["ETag"] = self._identity(info)
+        return entry
+
+    def _identity(self, info: FileInfo) -> str:
+        """What libraries know their copies by: by path and ETag, whatever the source. So one
+        that the source does not give must be another for every source and every change."""
+        if info.etag is not None:
+            return info.etag
+        said = info.mtime if info.mtime is not None else self._files.version
+        text = f"{self._files.uri}\0{info.path}\0{info.size}\0{said}"
+        return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:32]
 
     def islink(self, path: str) -> bool:
         try:
@@ -99,8 +146,7 @@ class ForebayFileSystem(AbstractFileSystem):
         return datetime.datetime.fromtimestamp(mtime, datetime.timezone.utc)
 
     def ukey(self, path: str) -> str:
-        info = self._files.stat(self._strip_protocol(path))
-        return info.etag or f"{info.size}-{info.mtime}"
+        return self._identity(self._files.stat(self._strip_protocol(path)))
 
     def checksum(self, path: str) -> int:
         return int.from_bytes(hashlib.sha256(self.ukey(path).encode()).digest()[:8], "little")
@@ -160,13 +206,10 @@ class ForebayFileSystem(AbstractFileSystem):
         return out
 
 
-def _entry(info: FileInfo) -> dict[str, Any]:
-    entry: dict[str, Any] = {"name": info.path, "size": info.size,
-                             "type": "directory" if info.is_dir else "file"}
-    if info.mtime is not None:
-        entry["mtime"] = info.mtime
-        entry["LastModified"] = datetime.datetime.fromtimestamp(info.mtime,
-                                                                datetime.timezone.utc)
-    if info.etag is not None:
-        entry["ETag"] = info.etag
-    return entry
+def _unpickle(cls: type[ForebayFileSystem], args: tuple[Any, ...], kwargs: dict[str, Any],
+              version: str) -> ForebayFileSystem:
+    fs = cls(*args, **kwargs)
+    if fs.files.version != version:  # this process may have opened it earlier
+        fs = cls(*args, **kwargs, skip_instance_cache=True)
+    check_version(fs.files, version)
+    return fs

@@ -46,6 +46,9 @@ std::map<std::string, int> StatusCodes() {
 }  // namespace forebay::python
 
 NB_MODULE(_native, m) {
+  // Others hold objects of ours to the very end: fsspec's cache of file systems does, and
+  // Hugging Face's streams. That is not for users to read about.
+  nb::set_leak_warnings(false);
   nb::register_exception_translator(forebay::python::Translate, nullptr);
   m.attr("__version__") = FOREBAY_VERSION;
   m.def("status_codes", &forebay::python::StatusCodes);

@@ -1,7 +1,9 @@
 """Trees of files through fsspec."""
 
+import concurrent.futures
 import errno
 import importlib.metadata
+import os
 import pickle
 import sys
 import zipfile
@@ -76,6 +78,42 @@ def test_downloads_and_pickles(tree, fs, tmp_path):
     got = {path.name: path.read_bytes() for path in (tmp_path / "got").rglob("*") if path.is_file()}
     assert got == {Path(p).name: d for p, d in contents.items() if p.startswith("many/")}
     assert pickle.loads(pickle.dumps(fs)).cat("a/b.jpg") == contents["a/b.jpg"]
+
+
+def test_all_threads_have_one_instance(tree):
+    """Each one would list the source anew."""
+    def make(_):
+        return fsspec.filesystem("forebay", source=str(tree[0]))
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        made = list(pool.map(make, range(8)))
+    assert all(fs is made[0] for fs in made)
+    assert make(0) is made[0]
+    assert fsspec.filesystem("forebay", source=str(tree[0]), skip_instance_cache=True) is not made[0]
+    made[0].clear_instance_cache()
+    assert make(0) is not made[0]
+
+
+def test_another_process_sees_the_same_version_or_says_so(tmp_path, run_python):
+    path = write_tree(tmp_path / "tree", {"f": 1000}) and tmp_path / "tree/f"
+    fs = fsspec.filesystem("forebay", source=str(tmp_path / "tree"))
+    sent = pickle.dumps(fs)
+    code = "import pickle, sys\ntry:\n  print(pickle.loads(bytes.fromhex(sys.argv[1])).cat('f').hex())\n" \
+           "except Exception as error:\n  print(type(error).__name__, error)"
+    assert run_python(code, sent.hex()).strip() == path.read_bytes().hex()
+    path.write_bytes(b"x" * 1000)
+    os.utime(path, (1_600_000_001, 1_600_000_001))
+    assert run_python(code, sent.hex()).startswith("SourceChanged")
+    assert pickle.loads(sent) is fs
+    fs.invalidate_cache()
+    with pytest.raises(forebay.SourceChanged, match="open it again"):
+        pickle.loads(sent)
+    assert run_python(code, pickle.dumps(fs).hex()).strip() == (b"x" * 1000).hex()
+
+
+def test_the_source_may_be_set_for_the_process(tree, run_python, monkeypatch):
+    monkeypatch.setenv("FSSPEC_FOREBAY_SOURCE", str(tree[0]))
+    code = "import fsspec; print(fsspec.open('forebay://a/b.jpg').open().read().hex())"
+    assert bytes.fromhex(run_python(code)) == tree[1]["a/b.jpg"]
 
 
 def test_pandas_reads_by_name(tmp_path):
