@@ -1,5 +1,6 @@
 """The programs people use on a mount: git, grep, tar, Python, find, rsync, cp."""
 
+import contextlib
 import os
 import shutil
 import subprocess
@@ -7,16 +8,18 @@ import sys
 
 import pytest
 from mounts import OLD, Mounts, random_tree, why_not, write_files
+from s3_server import S3Server
 
 
 def run(*command, **options):
-    done = subprocess.run(command, capture_output=True, text=True, **options)
+    done = subprocess.run(command, capture_output=True, text=True, errors="replace",
+                          **options)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
 
 @pytest.fixture(scope="module")
-def project(tmp_path_factory):
+def original(tmp_path_factory):
     """A source with a git repository, a Python package, and other files."""
     tmp_path = tmp_path_factory.mktemp("project")
     source = write_files(tmp_path / "source", {
@@ -40,13 +43,31 @@ def project(tmp_path_factory):
     return source
 
 
-@pytest.fixture(scope="module", params=["small", "large"])
-def mount(project, request, tmp_path_factory):
+@pytest.fixture(scope="module", params=["local-small", "local-large", "s3-small", "s3-large"])
+def place(original, request, tmp_path_factory):
+    """(source, where it is mounted); from S3, the source has the objects' times."""
     if why_not():
         pytest.skip(why_not())
-    mounts = Mounts(tmp_path_factory.mktemp(request.param))
-    yield mounts.mount(project, "--profile", request.param)
-    mounts.end()
+    where, profile = request.param.split("-")
+    folder = tmp_path_factory.mktemp(request.param)
+    source = shutil.copytree(original, folder / "source")
+    with contextlib.ExitStack() as ends:
+        what = [source]
+        if where == "s3":
+            what = ends.enter_context(S3Server(folder / "s3")).publish(source)
+        mounts = Mounts(folder)
+        ends.callback(mounts.end)
+        yield source, mounts.mount(*what, "--profile", profile)
+
+
+@pytest.fixture
+def project(place):
+    return place[0]
+
+
+@pytest.fixture
+def mount(place):
+    return place[1]
 
 
 def test_git_clones_from_a_mount(mount, tmp_path):
@@ -58,8 +79,8 @@ def test_git_clones_from_a_mount(mount, tmp_path):
 
 def test_grep_and_find_see_what_is_there(mount, project):
     # Names come in another order.
-    assert (sorted(run("grep", "-rc", "needle", "text", cwd=mount).splitlines())
-            == sorted(run("grep", "-rc", "needle", "text", cwd=project).splitlines()))
+    assert (sorted(run("grep", "-r", "needle", "text", cwd=mount).splitlines())
+            == sorted(run("grep", "-r", "needle", "text", cwd=project).splitlines()))
     listed = ["find", ".", "-type", "f", "-printf", "%s %T@ %p\\0"]
     assert (sorted(run(*listed, cwd=mount).split("\0"))
             == sorted(run(*listed, cwd=project).split("\0")))
