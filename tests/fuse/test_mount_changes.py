@@ -10,6 +10,7 @@ import time
 
 import pytest
 from mounts import OLD, write_files
+from s3_server import S3Server
 
 FILES = 12
 STAMP = struct.Struct("<II")
@@ -57,14 +58,35 @@ class Reader(threading.Thread):
             os.close(fd)
 
 
+@pytest.fixture(params=["local", "s3"])
+def source(request, tmp_path):
+    """(what to mount, put(file, version)): a source whose files are replaced as a whole."""
+    if request.param == "local":
+        folder = write_files(tmp_path / "source", {})
+
+        def put(file, version):
+            fresh = folder / f"f{file:02}.new"
+            fresh.write_bytes(bytes_of(file, version))
+            os.utime(fresh, (OLD + version, OLD + version))
+            fresh.rename(folder / f"f{file:02}")
+        yield [folder], put
+        return
+    with S3Server(tmp_path / "s3") as server:
+        server.make_bucket("changing")
+        yield (["s3://changing", *server.options()],
+               lambda file, version: server.put("changing", f"f{file:02}",
+                                                bytes_of(file, version)))
+
+
 @pytest.mark.parametrize("profile", ["small", "large"])
 @pytest.mark.parametrize(
     "rounds", [3, pytest.param(60, marks=[pytest.mark.slow, pytest.mark.timeout(900)])])
-def test_files_change_under_refreshes_kills_and_readers(mounts, tmp_path, profile, rounds):
+def test_files_change_under_refreshes_kills_and_readers(mounts, source, profile, rounds):
+    what, put = source
     versions = dict.fromkeys(range(FILES), 1)
-    source = write_files(tmp_path / "source",
-                         {f"f{i:02}": bytes_of(i, 1) for i in range(FILES)})
-    mount = mounts.mount(source, "--profile", profile)
+    for file in range(FILES):
+        put(file, 1)
+    mount = mounts.mount(*what, "--profile", profile)
     promised, rng = dict(versions), random.Random(rounds)
     readers = [Reader(mount, seed, promised) for seed in range(8)]
     for reader in readers:
@@ -73,10 +95,7 @@ def test_files_change_under_refreshes_kills_and_readers(mounts, tmp_path, profil
         for turn in range(rounds):
             for file in rng.sample(range(FILES), 4):
                 versions[file] += 1
-                fresh = source / f"f{file:02}.new"
-                fresh.write_bytes(bytes_of(file, versions[file]))
-                os.utime(fresh, (OLD + turn, OLD + turn))
-                fresh.rename(source / f"f{file:02}")
+                put(file, versions[file])
             mounts.run("refresh", mount)
             promised.update(versions)
             if turn % 2:

@@ -34,8 +34,9 @@ def supervisor_of(mounts, mount):
 @pytest.mark.parametrize("profile", ["small", "large"])
 @pytest.mark.parametrize(
     "kills", [8, pytest.param(100, marks=[pytest.mark.slow, pytest.mark.timeout(600)])])
-def test_the_serving_process_is_killed_under_32_readers(mounts, readers, source, profile, kills):
-    mount = mounts.mount(source, "--profile", profile)
+def test_the_serving_process_is_killed_under_32_readers(mounts, publish, readers, source, profile,
+                                                       kills):
+    mount = mounts.mount(*publish(source), "--profile", profile)
     rng, killed = random.Random(kills), set()
     with readers(mount, source, threads=32, seed=kills, longest=65536) as reading:
         while len(killed) < kills:
@@ -68,8 +69,8 @@ def test_open_files_and_mappings_outlive_the_serving_process(mounts, source, pro
         file.close()
 
 
-def test_the_node_may_die_under_readers(mounts, readers, source):
-    mount = mounts.mount(source, "--profile", "small")
+def test_the_node_may_die_under_readers(mounts, publish, readers, source):
+    mount = mounts.mount(*publish(source), "--profile", "small")
     with readers(mount, source, threads=8, longest=65536) as reading:
         for _ in range(3):
             time.sleep(0.5)
