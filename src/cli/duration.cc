@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <utility>
@@ -50,6 +51,12 @@ std::string FormatDuration(milliseconds duration) {
   if (minutes < 24 * 60) return fmt::format("{}h{:02}m", minutes / 60, minutes % 60);
   int64_t hours = minutes / 60;
   return fmt::format("{}d{:02}h", hours / 24, hours % 24);
+}
+
+std::string FormatAgo(int64_t wall_ns) {
+  if (wall_ns == 0) return "-";
+  int64_t seconds = (Clock::Real().WallNanos() - wall_ns) / 1'000'000'000;
+  return FormatDuration(std::chrono::seconds(std::max<int64_t>(seconds, 0))) + " ago";
 }
 
 }  // namespace forebay::cli

@@ -36,6 +36,15 @@ inline constexpr std::string_view kAdlsOptions[] = {
 inline constexpr std::string_view kHdfsOptions[] = {"hdfs.http-port", "hdfs.token",
                                                     "hdfs.user", "hdfs.webhdfs"};
 
+// Those that say where a URI leads, not who asks or how.
+inline constexpr std::string_view kPlaceOptions[] = {
+    "s3.endpoint",      "client.endpoint",
+    "gcs.service.host", "adls.account-name",
+    "hdfs.http-port",   "adls.blob-storage-authority",
+    "hdfs.webhdfs",     "adls.blob-storage-scheme",
+    "file.links",       "adls.dfs-storage-authority",
+};
+
 // One of the above.
 bool IsSourceOption(std::string_view name);
 

@@ -61,7 +61,9 @@ def debris(disk, forebay):
     assert done.returncode == 0, done.stderr
     left = [str(p) for name in ("tmp", "trash", "locks") for p in (disk / name).rglob("*")]
     left += [str(p) for p in disk.iterdir()
-             if p.name not in ("files", "tmp", "trash", "locks", "FOREBAY-SHARED")]
+             if p.name not in ("files", "tmp", "trash", "locks", "listings", "FOREBAY-SHARED")]
+    # A listing has the name of what was asked for.
+    left += [str(p) for p in (disk / "listings").iterdir() if len(p.name) != 32]
     # An entry is key, checksum and size.
     left += [str(p) for p in (disk / "files").glob("*/*") if p.name.count("-") != 2]
     return left

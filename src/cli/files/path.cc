@@ -5,6 +5,7 @@
 #include "base/uri.h"
 #include "cli/files/files_arguments.h"
 #include "cli/files/shared_files.h"
+#include "cli/files/shared_tree.h"
 #include "cli/output.h"
 #include "cli/verbs.h"
 
@@ -20,16 +21,18 @@ struct Arguments {
 
 Result<ExitCode> PrintPath(const Arguments& arguments) {
   FB_ASSIGN_OR_RETURN(auto shared, OpenShared(arguments.shared, /*create=*/true));
-  FB_ASSIGN_OR_RETURN(auto files, OpenFiles(arguments.files));
-  if (!NamesOneFile(*files)) {
-    return Status::Invalid(RedactUri(files->uri()) +
+  FB_ASSIGN_OR_RETURN(SharedTree tree, SharedTree::Open(arguments.files, *shared));
+  if (!NamesOneFile(*tree.files())) {
+    return Status::Invalid(RedactUri(tree.files()->uri()) +
                            " is a folder: give one file of it, or pull the folder");
   }
-  FB_ASSIGN_OR_RETURN(auto entry, BringShared(*shared, *files, 0));
+  auto entry = BringShared(*shared, *tree.files(), 0);
+  if (!entry.ok()) return tree.Explain(entry.status());
+  tree.Keep(*shared);
   if (arguments.pin || arguments.unpin) {
-    FB_RETURN_NOT_OK(shared->Pin(entry, arguments.pin));
+    FB_RETURN_NOT_OK(shared->Pin(*entry, arguments.pin));
   }
-  Print(entry.file_path() + "\n");
+  Print(entry->file_path() + "\n");
   return ExitCode::kOk;
 }
 

@@ -13,6 +13,7 @@
 #include "cli/files/files_arguments.h"
 #include "cli/files/pulled_file.h"
 #include "cli/files/shared_files.h"
+#include "cli/files/shared_tree.h"
 #include "cli/files/tree_pull.h"
 #include "cli/output.h"
 #include "cli/text_table.h"
@@ -105,27 +106,37 @@ Status PullOne(reader::RemoteFiles& files, const std::string& target,
                               }});
 }
 
-Result<ExitCode> RunPull(const Arguments& arguments) {
-  FB_RETURN_NOT_OK(CheckTarget(arguments.files.uri, arguments.target));
-  std::unique_ptr<storage::SharedDirectory> shared;
-  if (!arguments.shared.empty()) {
-    FB_ASSIGN_OR_RETURN(shared, OpenShared(arguments.shared, /*create=*/true));
-  }
-  FB_ASSIGN_OR_RETURN(auto files, OpenFiles(arguments.files));
+Result<ExitCode> PullFiles(const Arguments& arguments,
+                           std::shared_ptr<reader::RemoteFiles> files,
+                           storage::SharedDirectory* shared) {
   Pulled pulled;
   if (!GoesToAFile(*files, arguments.target)) {
     FB_ASSIGN_OR_RETURN(auto tree, PulledTree::Open(arguments.target, files));
-    FB_ASSIGN_OR_RETURN(pulled, TreePull(*files, *tree, shared.get()).Run());
+    FB_ASSIGN_OR_RETURN(pulled, TreePull(*files, *tree, shared).Run());
   } else if (IsCopyOf(*files, arguments.target)) {
     pulled.files_kept = 1;
   } else {
-    FB_RETURN_NOT_OK(PullOne(*files, arguments.target, shared.get()));
+    FB_RETURN_NOT_OK(PullOne(*files, arguments.target, shared));
     pulled.files = 1;
     pulled.bytes = files->manifest()->file_bytes();
   }
   WarnOfLeftOut(*files->manifest(), pulled);
   PrintPulled(pulled, arguments.format);
   return NameFailures(pulled);
+}
+
+Result<ExitCode> RunPull(const Arguments& arguments) {
+  FB_RETURN_NOT_OK(CheckTarget(arguments.files.uri, arguments.target));
+  if (arguments.shared.empty()) {
+    FB_ASSIGN_OR_RETURN(auto files, OpenFiles(arguments.files));
+    return PullFiles(arguments, std::move(files), nullptr);
+  }
+  FB_ASSIGN_OR_RETURN(auto shared, OpenShared(arguments.shared, /*create=*/true));
+  FB_ASSIGN_OR_RETURN(SharedTree tree, SharedTree::Open(arguments.files, *shared));
+  auto pulled = PullFiles(arguments, tree.files(), shared.get());
+  if (!pulled.ok()) return tree.Explain(pulled.status());
+  tree.Keep(*shared);
+  return pulled;
 }
 
 }  // namespace

@@ -55,12 +55,6 @@ Result<Usages> UsageOfStore(const std::string& directory) {
   return usages;
 }
 
-std::string Ago(int64_t then_ns) {
-  if (then_ns == 0) return "-";
-  int64_t seconds = (Clock::Real().WallNanos() - then_ns) / 1'000'000'000;
-  return FormatDuration(std::chrono::seconds(std::max<int64_t>(seconds, 0))) + " ago";
-}
-
 void PrintUsages(const Usages& usages, OutputFormat format) {
   if (format == OutputFormat::kJson) {
     auto rows = nlohmann::ordered_json::array();
@@ -83,7 +77,7 @@ void PrintUsages(const Usages& usages, OutputFormat format) {
                    {"PINNED", Align::kRight}});
   for (const auto& [dataset, usage] : usages) {
     table.Add({dataset, fmt::to_string(usage.files), FormatSize(usage.bytes),
-               Ago(usage.last_use_ns), fmt::to_string(usage.uses),
+               FormatAgo(usage.last_use_ns), fmt::to_string(usage.uses),
                fmt::to_string(usage.pinned)});
   }
   Print(table.ToString());

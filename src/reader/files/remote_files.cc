@@ -39,14 +39,14 @@ RemoteFiles::~RemoteFiles() {
   if (shared) tree_->mapped->ForgetAll(tree_.get());
 }
 
-Result<std::shared_ptr<RemoteFiles>> RemoteFiles::Open(const std::string& uri,
-                                                       OpenOptions options,
-                                                       FilesShare share) {
+Result<std::shared_ptr<RemoteFiles>> RemoteFiles::Open(
+    const std::string& uri, OpenOptions options, FilesShare share,
+    std::optional<milliseconds> open_timeout) {
   FB_RETURN_NOT_OK(AddSourceEnvironment(uri, &options.source));
   FB_ASSIGN_OR_RETURN(std::string absolute, AbsoluteUri(uri));
   auto files = std::shared_ptr<RemoteFiles>(new RemoteFiles(
       {.uri = std::move(absolute), .options = std::move(options)}, std::move(share)));
-  Deadline deadline = files->NewDeadline();
+  Deadline deadline = Deadline::After(open_timeout.value_or(files->timeout()));
   FB_ASSIGN_OR_RETURN(auto link, files->links_->Take(deadline));
   FB_ASSIGN_OR_RETURN(files->tree_->pinned, link->Open(files->tree_, deadline));
   return files;

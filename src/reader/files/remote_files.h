@@ -41,9 +41,10 @@ struct FilesShare {
 
 class RemoteFiles {
  public:
-  static Result<std::shared_ptr<RemoteFiles>> Open(const std::string& uri,
-                                                   OpenOptions options,
-                                                   FilesShare share = {});
+  // `open_timeout` is for the listing alone; none: as long as any other call.
+  static Result<std::shared_ptr<RemoteFiles>> Open(
+      const std::string& uri, OpenOptions options, FilesShare share = {},
+      std::optional<milliseconds> open_timeout = {});
   // A version that another process opened: the manifest is the one it had, and the node
   // is asked nothing yet. `uri` is absolute, `options` are complete.
   static std::shared_ptr<RemoteFiles> Resume(const std::string& uri, OpenOptions options,

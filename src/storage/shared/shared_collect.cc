@@ -89,6 +89,7 @@ Result<SharedDirectory::Collected> SharedDirectory::Collect(
   collected.trash_removed = RemoveOlder(Folder(kSharedTrash), now - Nanos(options.grace));
   collected.temp_removed = RemoveOlder(Folder(kSharedTemp), now - Nanos(options.debris));
   RemoveOlder(Folder(kSharedLocks), now - Nanos(options.debris));
+  RemoveOlder(Folder(kSharedListings), now - Nanos(options.listings));
   FB_ASSIGN_OR_RETURN(SharedRoom room, Room());
   collected.free_bytes = room.free_bytes + TrashBytes();
   if (collected.free_bytes >= options.keep_free_bytes) return collected;

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <set>
 #include <thread>
 
 #include "base/errno_status.h"
@@ -117,7 +118,7 @@ Status SharedDirectory::Prepare() {
   if (text != kSharedFormatText) {
     return Status::Unsupported(options_.path + " was made by another version of Forebay");
   }
-  for (const char* name : {kSharedEntries, kSharedTemp, kSharedTrash, kSharedLocks}) {
+  for (const char* name : kSharedFolders) {
     Status made = MakeFolder(Folder(name));
     // A directory that cannot be written can be read.
     if (!made.ok() && made.code() != StatusCode::kPermission) return made;
@@ -132,8 +133,7 @@ Status SharedDirectory::RefuseOthers() {
   bool ours = std::ranges::find(names, std::string(kSharedFormat)) != names.end();
   // What a host makes next may be seen before what it made first.
   std::erase_if(names, [](const std::string& name) {
-    return name == kSharedEntries || name == kSharedTemp || name == kSharedTrash ||
-           name == kSharedLocks;
+    return std::ranges::find(kSharedFolders, name) != std::end(kSharedFolders);
   });
   if (names.empty() || ours) return Status::OK();
   return Status::Invalid(options_.path +
@@ -288,6 +288,22 @@ Result<std::vector<SharedEntry>> SharedDirectory::List() {
     }
   }
   return entries;
+}
+
+bool SharedDirectory::HasAll(std::vector<Hash128> keys) {
+  std::ranges::sort(keys);
+  std::string listed;  // the bucket that `names` are of
+  std::set<std::string> names;
+  return std::ranges::all_of(keys, [&](const Hash128& key) {
+    if (BucketOf(key) != listed) {
+      listed = BucketOf(key);
+      auto found = ListFolder(listed);
+      names.clear();
+      if (found.ok()) names.insert(found->begin(), found->end());
+    }
+    auto entry = names.lower_bound(key.ToHex());
+    return entry != names.end() && entry->starts_with(key.ToHex());
+  });
 }
 
 }  // namespace forebay::storage

@@ -54,12 +54,23 @@ class SharedDirectory {
   Status Pin(const SharedEntry& entry, bool pinned);
 
   Result<std::vector<SharedEntry>> List();
+  // Whether there is an entry of each; none is verified.
+  bool HasAll(std::vector<Hash128> keys);
+
+  // What a source listed when hosts asked it last for `asked`, with all files in place.
+  struct SeenListing {
+    std::string bytes;
+    int64_t seen_ns = 0;
+  };
+  Result<SeenListing> FindListing(const Hash128& asked);
+  Status KeepListing(const Hash128& asked, std::string_view bytes);
 
   struct CollectOptions {
     uint64_t keep_free_bytes = 0;
     milliseconds lately{600'000};    // what was used since then stays
     milliseconds grace{600'000};     // in the trash: others may still be reading
     milliseconds debris{3'600'000};  // temp files older than this have no writer
+    milliseconds listings = std::chrono::hours(24 * 90);  // that nobody saw since then
   };
   struct Collected {
     uint64_t files = 0;  // to the trash
@@ -80,6 +91,7 @@ class SharedDirectory {
   Result<SharedEntry> FindOnce(const Hash128& key);
   std::string Folder(const char* name) const { return options_.path + "/" + name; }
   std::string BucketOf(const Hash128& key) const;
+  std::string ListingOf(const Hash128& asked) const;
   Status Verify(const SharedEntry& entry);
   Result<SharedEntry> Publish(const Content& content);
   Result<SharedEntry> TakePlace(const std::string& temp, const SharedName& name);

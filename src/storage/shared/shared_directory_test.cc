@@ -208,7 +208,7 @@ TEST_F(SharedDirectoryTest, GivesWhatItMakesThePermissionsOfTheDirectory) {
     EXPECT_EQ(::stat(path.c_str(), &st), 0) << path;
     return st.st_mode & 07777;
   };
-  for (const char* name : {"/files", "/tmp", "/trash", "/locks"}) {
+  for (const char* name : {"/files", "/tmp", "/trash", "/locks", "/listings"}) {
     EXPECT_EQ(mode(root_ + "/shared" + name), 02775U) << name;
   }
   EXPECT_EQ(mode(entry.folder), 02775U);
@@ -231,6 +231,59 @@ TEST_F(SharedDirectoryTest, SweepsWhatDeadWritersLeft) {
   EXPECT_EQ(shared->Collect({}).ValueOrDie().temp_removed, 0);
   SharedDirectory::CollectOptions later{.debris = milliseconds(-1000)};
   EXPECT_EQ(shared->Collect(later).ValueOrDie().temp_removed, 1);
+}
+
+TEST_F(SharedDirectoryTest, KnowsWhetherItHasAllOfSomeFiles) {
+  auto shared = Open();
+  std::vector<Hash128> keys;
+  for (uint64_t id = 1; id <= 20; ++id) {
+    Bring(*shared, id, "x");
+    keys.push_back({id, id});
+  }
+  EXPECT_TRUE(shared->HasAll({}));
+  EXPECT_TRUE(shared->HasAll(keys));
+  keys.insert(keys.begin() + 7, {7, 8});
+  EXPECT_FALSE(shared->HasAll(keys));
+}
+
+TEST_F(SharedDirectoryTest, KeepsTheListingThatWasSeenLast) {
+  auto shared = Open();
+  EXPECT_EQ(shared->FindListing({1, 2}).status().code(), StatusCode::kNotFound);
+  for (const char* bytes : {"old", "new", "new", ""}) {
+    ASSERT_TRUE(shared->KeepListing({1, 2}, bytes).ok());
+    EXPECT_EQ(Open()->FindListing({1, 2}).ValueOrDie().bytes, bytes);
+  }
+  EXPECT_EQ(shared->FindListing({1, 3}).status().code(), StatusCode::kNotFound);
+  EXPECT_TRUE(fs::is_empty(root_ + "/shared/tmp"));
+}
+
+TEST_F(SharedDirectoryTest, AListingIsSeenAgainWithoutWritingItAgain) {
+  auto shared = Open();
+  ASSERT_TRUE(shared->KeepListing({1, 2}, "same").ok());
+  std::string path = root_ + "/shared/listings/" + Hash128{1, 2}.ToHex();
+  timespec times[2] = {{.tv_sec = 1, .tv_nsec = 0}, {.tv_sec = 1, .tv_nsec = 0}};
+  ASSERT_EQ(::utimensat(AT_FDCWD, path.c_str(), times, 0), 0);
+  struct stat before {
+  }, after{};
+  ASSERT_EQ(::stat(path.c_str(), &before), 0);
+  EXPECT_EQ(shared->FindListing({1, 2}).ValueOrDie().seen_ns, 1'000'000'000);
+  ASSERT_TRUE(shared->KeepListing({1, 2}, "same").ok());
+  ASSERT_EQ(::stat(path.c_str(), &after), 0);
+  EXPECT_EQ(before.st_ino, after.st_ino);
+  EXPECT_GT(shared->FindListing({1, 2}).ValueOrDie().seen_ns, 1'000'000'000);
+  SharedDirectory::CollectOptions later{.listings = milliseconds(-1000)};
+  ASSERT_TRUE(shared->Collect({}).ok());
+  EXPECT_TRUE(fs::exists(path));
+  ASSERT_TRUE(shared->Collect(later).ok());
+  EXPECT_FALSE(fs::exists(path));
+}
+
+TEST_F(SharedDirectoryTest, AListingThatRotsIsNone) {
+  auto shared = Open();
+  ASSERT_TRUE(shared->KeepListing({1, 2}, "right").ok());
+  std::string path = root_ + "/shared/listings/" + Hash128{1, 2}.ToHex();
+  fs::resize_file(path, fs::file_size(path) - 1);
+  EXPECT_EQ(shared->FindListing({1, 2}).status().code(), StatusCode::kCorrupt);
 }
 
 TEST_F(SharedDirectoryTest, RefusesAFolderThatHoldsOtherThings) {

@@ -16,6 +16,9 @@ inline constexpr const char* kSharedEntries = "files";
 inline constexpr const char* kSharedTemp = "tmp";
 inline constexpr const char* kSharedTrash = "trash";
 inline constexpr const char* kSharedLocks = "locks";
+inline constexpr const char* kSharedListings = "listings";
+inline constexpr const char* kSharedFolders[] = {
+    kSharedEntries, kSharedTemp, kSharedTrash, kSharedLocks, kSharedListings};
 // What an entry holds.
 inline constexpr const char* kSharedContent = "content";
 inline constexpr const char* kSharedDataset = "dataset";
