@@ -27,7 +27,8 @@ void LaterWork::Add(uint64_t bytes, std::function<void()> work) {
     std::lock_guard lock(mutex_);
     if (waiting_bytes_ + bytes <= kBytesMax && waiting_.size() < kCountMax) {
       waiting_bytes_ += bytes;
-      waiting_.push_back({bytes, std::exchange(work, nullptr)});
+      waiting_.push_back({bytes, std::chrono::steady_clock::now() + rest_,
+                          std::exchange(work, nullptr)});
       if (!thread_.joinable()) thread_ = std::thread([this] { Run(); });
     }
   }
@@ -41,6 +42,9 @@ void LaterWork::Run() {
   std::unique_lock lock(mutex_);
   for (;;) {
     wake_.wait(lock, [this] { return stopping_ || !waiting_.empty(); });
+    if (!stopping_) {
+      wake_.wait_until(lock, waiting_.front().due, [this] { return must_hurry(); });
+    }
     if (stopping_) return;
     Item item = std::move(waiting_.front());
     waiting_.pop_front();

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <future>
 #include <thread>
 
@@ -13,6 +14,29 @@ TEST(LaterWork, WorksOnAThreadOfItsOwn) {
   std::promise<std::thread::id> who;
   out.Add(1, [&] { who.set_value(std::this_thread::get_id()); });
   EXPECT_NE(who.get_future().get(), std::this_thread::get_id());
+}
+
+TEST(LaterWork, WorkRestsUnlessMuchOfItWaits) {
+  LaterWork out(std::chrono::hours(1));
+  std::atomic<int> done = 0;
+  out.Add(1, [&] { ++done; });
+  std::this_thread::sleep_for(milliseconds(20));
+  EXPECT_EQ(done, 0);
+  std::promise<void> second;
+  out.Add(LaterWork::kBytesMax / 2, [&] { second.set_value(); });
+  // The first makes way: what is left is more than half still.
+  out.Add(LaterWork::kBytesMax / 4, [] {});
+  second.get_future().wait();
+  EXPECT_EQ(done, 1);
+}
+
+TEST(LaterWork, EndsInTheMiddleOfARest) {
+  bool done = false;
+  {
+    LaterWork out(std::chrono::hours(1));
+    out.Add(1, [&] { done = true; });
+  }
+  EXPECT_FALSE(done);
 }
 
 TEST(LaterWork, WhoeverGetsTooFarAheadWorksItself) {

@@ -9,7 +9,6 @@
 #include <unordered_map>
 #include <utility>
 
-#include "base/huge_pages.h"
 #include "base/size.h"
 #include "source/range_reader.h"
 
@@ -27,9 +26,10 @@ Status ReadPart(const FilesVersion& version, ChunkRef ref, std::span<std::byte> 
                             context.deadline);
 }
 
-// File systems that keep large pages make them of writes this large, which costs less to
-// write and to map.
-constexpr uint64_t kWriteBytes = kHugePageBytes;
+// File systems make pages as large as writes are, which cost less to write and to map.
+// But not the largest ones: memory that a virtual machine has not used lately comes from
+// its host in blocks of that size, and waiting for those is several times the copy.
+constexpr uint64_t kWriteBytes = 512 * kKiB;
 
 // Bytes on their way from a source to the store, hashed and written while they are in the
 // processor's caches.

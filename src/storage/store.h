@@ -114,6 +114,7 @@ class Store {
   void NoteWriteFailure(size_t tier, const Status& cause);
   void NoteUnkept(uint64_t size);
   void AddPublished(size_t tier, IndexEntry entry, uint64_t reserved_bytes);
+  static constexpr milliseconds kSettleRest{2000};  // fills and readers come first
   void SettleLater(size_t tier, const ChunkName& name,
                    std::shared_ptr<const UniqueFd> fd);
   Status MakeRoom(size_t tier);
@@ -149,7 +150,7 @@ class Store {
   std::condition_variable verified_;
   StoreStats stats_;
   std::atomic<bool> unkept_last_{false};  // no tier took the latest chunk
-  LaterWork settling_;                    // ends first: it works on all of the above
+  LaterWork settling_{kSettleRest};       // ends first: it works on all of the above
 };
 
 }  // namespace forebay::storage
