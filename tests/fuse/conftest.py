@@ -17,13 +17,25 @@ def mounts(tmp_path):
 
 
 @pytest.fixture(params=["local", "s3"])
-def publish(request, tmp_path):
-    """publish(folder): what to mount to see it, the folder itself or a bucket with its files."""
+def s3_server(request, tmp_path):
+    """A server, or none: the same test for files and for objects."""
     if request.param == "local":
-        yield lambda folder: [folder]
+        yield None
         return
     with S3Server(tmp_path / "s3") as server:
-        yield server.publish
+        yield server
+
+
+@pytest.fixture
+def publish(s3_server):
+    """publish(folder): what to mount to see it, the folder itself or a bucket with its files."""
+    return s3_server.publish if s3_server else lambda folder: [folder]
+
+
+@pytest.fixture
+def adopt(s3_server):
+    """As publish, for very many or very large files."""
+    return s3_server.adopt if s3_server else lambda folder: [folder]
 
 
 @pytest.fixture(scope="session")

@@ -10,7 +10,6 @@ import time
 
 import pytest
 from mounts import OLD, write_files
-from s3_server import S3Server
 
 FILES = 12
 STAMP = struct.Struct("<II")
@@ -58,24 +57,23 @@ class Reader(threading.Thread):
             os.close(fd)
 
 
-@pytest.fixture(params=["local", "s3"])
-def source(request, tmp_path):
+@pytest.fixture
+def source(s3_server, tmp_path):
     """(what to mount, put(file, version)): a source whose files are replaced as a whole."""
-    if request.param == "local":
-        folder = write_files(tmp_path / "source", {})
+    folder = write_files(tmp_path / "source", {})
 
-        def put(file, version):
-            fresh = folder / f"f{file:02}.new"
-            fresh.write_bytes(bytes_of(file, version))
-            os.utime(fresh, (OLD + version, OLD + version))
-            fresh.rename(folder / f"f{file:02}")
-        yield [folder], put
-        return
-    with S3Server(tmp_path / "s3") as server:
-        server.make_bucket("changing")
-        yield (["s3://changing", *server.options()],
-               lambda file, version: server.put("changing", f"f{file:02}",
-                                                bytes_of(file, version)))
+    def put_file(file, version):
+        fresh = folder / f"f{file:02}.new"
+        fresh.write_bytes(bytes_of(file, version))
+        os.utime(fresh, (OLD + version, OLD + version))
+        fresh.rename(folder / f"f{file:02}")
+
+    def put_object(file, version):
+        s3_server.put("changing", f"f{file:02}", bytes_of(file, version))
+    if s3_server is None:
+        return [folder], put_file
+    s3_server.make_bucket("changing")
+    return ["s3://changing", *s3_server.options()], put_object
 
 
 @pytest.mark.parametrize("profile", ["small", "large"])

@@ -32,21 +32,19 @@ def assert_old_or_stale(fd, old):
     return lost
 
 
-@pytest.fixture(params=["local", "s3"])
-def place(request, tmp_path):
+@pytest.fixture
+def place(s3_server, tmp_path):
     """(uri, mount options, put): a source whose objects can be overwritten."""
-    if request.param == "local":
-        folder = write_files(tmp_path / "source", {})
+    folder = write_files(tmp_path / "source", {})
 
-        def put(name, data, when=OLD):
-            write_files(folder, {name: data})
-            os.utime(folder / name, (when, when))
-        yield str(folder), [], put
-        return
-    with S3Server(tmp_path / "s3") as server:
-        server.make_bucket("changing")
-        yield "s3://changing", server.options(), lambda name, data, when=0: server.put(
-            "changing", name, data)
+    def put(name, data, when=OLD):
+        write_files(folder, {name: data})
+        os.utime(folder / name, (when, when))
+    if s3_server is None:
+        return str(folder), [], put
+    s3_server.make_bucket("changing")
+    return "s3://changing", s3_server.options(), lambda name, data, when=0: s3_server.put(
+        "changing", name, data)
 
 
 @pytest.mark.parametrize("profile", ["small", "large"])
