@@ -1,5 +1,5 @@
 """The libraries people read files with, on a tree that is a folder or a bucket of a real S3
-server: pandas, pyarrow, PIL, torch, Hugging Face datasets, Ray."""
+server: pandas, pyarrow, DuckDB, polars, PIL, torch, Hugging Face datasets, Ray."""
 
 import json
 import multiprocessing
@@ -9,7 +9,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+import duckdb
 import pandas as pd
+import polars
 import pyarrow as pa
 import pyarrow.dataset
 import pyarrow.fs
@@ -86,6 +88,15 @@ def test_pyarrow(fs):
         assert sorted(rows_of(dataset.to_table())) == ROWS
         found = dataset.to_table(filter=pa.dataset.field("x") == 700, columns=["name"])
         assert found["name"].to_pylist() == ["row 700"]
+
+
+def test_duckdb_and_polars(fs):
+    with duckdb.connect() as db:
+        db.register_filesystem(fs)
+        assert db.sql("select x, name from 'forebay://table/*.parquet' order by x").fetchall() == ROWS
+        assert db.sql("select x, name from 'forebay://sheets/*.csv' order by x").fetchall() == ROWS
+    assert polars.read_parquet(fs.open("table/0.parquet")).rows() == ROWS[:500]
+    assert polars.read_csv(fs.open("sheets/1.csv")).rows() == ROWS[500:]
 
 
 def test_images(fs):
