@@ -11,6 +11,8 @@ namespace forebay::cli {
 
 // Adds the argument DIR.
 void AddStoreDirectory(CLI::App& app, std::string* directory);
+// The same for verbs that work on shared directories too.
+void AddSharedOrStoreDirectory(CLI::App& app, std::string* directory);
 
 struct StoreRequest {
   std::string directory;

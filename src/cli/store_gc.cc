@@ -147,7 +147,9 @@ void PrintCollected(const Collected& collected, OutputFormat format) {
 Result<ExitCode> CollectAndReport(const Arguments& arguments) {
   if (storage::SharedDirectory::IsOne(arguments.directory)) {
     if (arguments.dry_run || !arguments.quota.empty()) {
-      return Status::Invalid("a shared directory takes --keep-free and --grace");
+      return Status::Invalid(
+          "--quota and --dry-run are for stores; a shared directory takes --keep-free "
+          "and --grace");
     }
     return CollectShared({.directory = arguments.directory,
                           .keep_free = arguments.keep_free,
@@ -194,7 +196,7 @@ Evictions PlanEvictions(std::vector<storage::EvictionCandidate> chunks,
 
 Run DeclareStoreGc(CLI::App& app) {
   auto arguments = std::make_shared<Arguments>();
-  AddStoreDirectory(app, &arguments->directory);
+  AddSharedOrStoreDirectory(app, &arguments->directory);
   app.add_option("--quota", arguments->quota,
                  "evict the least recently used chunks until at most this is left: 50GiB")
       ->option_text("SIZE");

@@ -64,7 +64,8 @@ Result<std::unique_ptr<DirectoryTier>> DirectoryTier::Open(const TierOptions& op
   }
   // A full or read-only directory is served as far as it goes: drafts will say why not.
   bool unwritable =
-      ready.code() == StatusCode::kPermission || ready.code() == StatusCode::kFull;
+      mode == OpenMode::kCreate &&
+      (ready.code() == StatusCode::kPermission || ready.code() == StatusCode::kFull);
   if (!ready.ok() && !unwritable) return ready;
   if (unwritable) {
     Status format = CheckStoreFormat(path);

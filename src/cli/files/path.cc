@@ -41,12 +41,14 @@ Result<ExitCode> PrintPath(const Arguments& arguments) {
 Run DeclarePath(CLI::App& app) {
   auto arguments = std::make_shared<Arguments>();
   AddFilesArguments(app, "24h", &arguments->files);
-  app.add_option("--shared", arguments->shared, "the directory that hosts share")
+  app.get_option("SRC")->description("a file: /data/model.bin, s3://bucket/model.bin");
+  app.add_option("--shared", arguments->shared,
+                 "the directory that hosts share; made if it is missing")
       ->required()
       ->option_text("DIR");
   auto* pin =
       app.add_flag("--pin", arguments->pin, "gc leaves the file alone from now on");
-  app.add_flag("--unpin", arguments->unpin, "and no more")->excludes(pin);
+  app.add_flag("--unpin", arguments->unpin, "gc may take it again")->excludes(pin);
   return [arguments] { return PrintPath(*arguments); };
 }
 

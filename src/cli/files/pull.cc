@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "base/size.h"
 #include "base/uri.h"
@@ -28,7 +29,7 @@ constexpr size_t kFailuresShown = 20;
 struct Arguments {
   FilesArguments files;
   std::string target;
-  std::string shared;
+  std::optional<std::string> shared;
   OutputFormat format = OutputFormat::kTable;
 };
 
@@ -127,11 +128,11 @@ Result<ExitCode> PullFiles(const Arguments& arguments,
 
 Result<ExitCode> RunPull(const Arguments& arguments) {
   FB_RETURN_NOT_OK(CheckTarget(arguments.files.uri, arguments.target));
-  if (arguments.shared.empty()) {
+  if (!arguments.shared) {
     FB_ASSIGN_OR_RETURN(auto files, OpenFiles(arguments.files));
     return PullFiles(arguments, std::move(files), nullptr);
   }
-  FB_ASSIGN_OR_RETURN(auto shared, OpenShared(arguments.shared, /*create=*/true));
+  FB_ASSIGN_OR_RETURN(auto shared, OpenShared(*arguments.shared, /*create=*/true));
   FB_ASSIGN_OR_RETURN(SharedTree tree, SharedTree::Open(arguments.files, *shared));
   auto pulled = PullFiles(arguments, tree.files(), shared.get());
   if (!pulled.ok()) return tree.Explain(pulled.status());

@@ -51,7 +51,10 @@ Status CopyOne(const reader::RemoteFiles& files, const std::string& path,
   std::string temp =
       fmt::format("{}.forebay-{}-{}", path, ::getpid(), Clock::Real().WallNanos());
   UniqueFd fd(::open(temp.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
-  if (!fd.valid()) return ErrnoStatus(errno, "make " + temp);
+  if (!fd.valid() && errno == ENOENT) {
+    return Status::NotFound("there is no folder for " + path + ": make it first");
+  }
+  if (!fd.valid()) return ErrnoStatus(errno, "make " + path);
   Status status = write(fd.get());
   if (status.ok()) status = SetFileTime(fd.get(), manifest.files()[0].mtime_ns, path);
   if (status.ok()) SetMark(fd.get(), manifest);

@@ -87,6 +87,10 @@ Result<std::unique_ptr<PulledTree>> PulledTree::Open(
     const std::string& path, std::shared_ptr<reader::RemoteFiles> files) {
   std::error_code error;
   std::filesystem::create_directories(path, error);
+  if (error == std::errc::not_a_directory) {
+    return Status::Invalid(path + " is not a folder: give a folder to pull to");
+  }
+  if (error) return ErrnoStatus(error.value(), "make the folder " + path);
   auto tree = std::unique_ptr<PulledTree>(new PulledTree(path, std::move(files)));
   tree->folder_ = UniqueFd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!tree->folder_.valid()) return ErrnoStatus(errno, "open the folder " + path);
@@ -233,7 +237,9 @@ std::string PulledTree::TempName(const std::string& name) {
 Status PulledTree::MakeMark() {
   FB_RETURN_NOT_OK(SweepDead());
   mark_ = fmt::format("{}-{}-{}", kMemory, ::getpid(), Clock::Real().WallNanos());
-  FB_ASSIGN_OR_RETURN(mark_fd_, Create(mark_));
+  auto made = Create(mark_);
+  if (!made.ok()) return made.status().WithContext(path_ + " cannot be written");
+  mark_fd_ = *std::move(made);
   (void)::flock(mark_fd_.get(), LOCK_EX);  // another pull may look at it just now
   return WriteAll(mark_fd_.get(), kMarkText, path_ + "/" + mark_);
 }

@@ -37,9 +37,13 @@ Result<std::unique_ptr<storage::SharedDirectory>> OpenShared(const std::string& 
                                                              bool create) {
   std::error_code error;
   auto absolute = std::filesystem::absolute(path, error);
-  if (error) return Status::Invalid("not a usable path: " + path);
+  if (path.empty() || error) return Status::Invalid("--shared wants a folder");
   std::string folder = absolute.lexically_normal().string();
   while (folder.size() > 1 && folder.ends_with('/')) folder.pop_back();
+  if (std::filesystem::exists(folder, error) &&
+      !std::filesystem::is_directory(folder, error)) {
+    return Status::Invalid(path + " is not a folder: give one that hosts share");
+  }
   return storage::SharedDirectory::Open(
       {.path = folder, .create = create, .memory = VerifiedFolder()});
 }

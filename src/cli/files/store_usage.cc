@@ -96,15 +96,18 @@ Result<ExitCode> ShowUsage(const Arguments& arguments) {
   return ExitCode::kOk;
 }
 
-// "10%" of `total`, or a size.
+// "10%" of `total`, or a size with its unit: who writes 10 hardly means bytes.
 Result<uint64_t> ParseShare(const std::string& text, uint64_t total) {
-  if (!text.ends_with('%')) return ParseSize(text);
   char* end = nullptr;
   double percent = std::strtod(text.c_str(), &end);
-  if (end == text.c_str() || *end != '%' || !(percent >= 0 && percent <= 100)) {
-    return Status::Invalid("--keep-free wants a share as 10% or a size as 50GiB");
+  bool is_number = end != text.c_str();
+  if (is_number && std::string_view(end) == "%" && percent >= 0 && percent <= 100) {
+    return static_cast<uint64_t>(static_cast<double>(total) * percent / 100);
   }
-  return static_cast<uint64_t>(static_cast<double>(total) * percent / 100);
+  auto size = ParseSize(text);
+  if (size.ok() && (*end != 0 || *size == 0)) return size;
+  return Status::Invalid(
+      fmt::format("--keep-free wants a share as 10% or a size as 50GiB, not '{}'", text));
 }
 
 }  // namespace
@@ -121,7 +124,11 @@ Result<ExitCode> CollectShared(const SharedGcArguments& arguments) {
     FB_ASSIGN_OR_RETURN(options.grace, ParseDuration(arguments.grace));
     options.lately = options.grace;
   }
-  FB_ASSIGN_OR_RETURN(auto collected, shared->Collect(options));
+  auto made = shared->Collect(options);
+  if (!made.ok()) {
+    return made.status().WithContext("no room can be made in " + arguments.directory);
+  }
+  const storage::SharedDirectory::Collected& collected = *made;
   if (arguments.format == OutputFormat::kJson) {
     Print(ToText({{"evicted_files", collected.files},
                   {"evicted_bytes", collected.bytes},
@@ -143,7 +150,7 @@ Result<ExitCode> CollectShared(const SharedGcArguments& arguments) {
 
 Run DeclareStoreUsage(CLI::App& app) {
   auto arguments = std::make_shared<Arguments>();
-  AddStoreDirectory(app, &arguments->directory);
+  AddSharedOrStoreDirectory(app, &arguments->directory);
   AddOutputOption(app, &arguments->format);
   return [arguments] { return ShowUsage(*arguments); };
 }
