@@ -58,7 +58,8 @@ def serve(folder):
         port = free.getsockname()[1]
     (folder / "data").mkdir()
     process = subprocess.Popen(
-        [server, "--port", f"127.0.0.1:{port}", "posix", folder / "data"], cwd=folder,
+        [server, "--quiet", "--keep-alive", "--port", f"127.0.0.1:{port}", "posix",
+         folder / "data"], cwd=folder,
         env={**os.environ, "ROOT_ACCESS_KEY": KEY, "ROOT_SECRET_KEY": SECRET},
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     while True:

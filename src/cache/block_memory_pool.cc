@@ -16,11 +16,9 @@ bool IsLarge(int64_t size, int64_t alignment) {
   return size >= BlockMemoryPool::kLargeBytes && alignment <= kPageBytes;
 }
 
-// Few sizes, so that blocks fit again; at most a quarter larger than asked for. Pages
-// that nobody writes to are not there.
+// Few sizes, so that blocks fit again. Pages that nobody writes to are not there.
 int64_t BlockBytes(int64_t size) {
-  auto step = static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(size)) / 4);
-  return (size + step - 1) / step * step;
+  return static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(size)));
 }
 
 uint8_t* MapBlock(int64_t bytes) {

@@ -31,6 +31,15 @@ Status ReadPart(const FilesVersion& version, ChunkRef ref, std::span<std::byte> 
 // its host in blocks of that size, and waiting for those is several times the copy.
 constexpr uint64_t kWriteBytes = 512 * kKiB;
 
+Status AppendInPieces(storage::ChunkWriter& writer, std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    auto piece = bytes.first(std::min<size_t>(bytes.size(), kWriteBytes));
+    FB_RETURN_NOT_OK(writer.Append(piece.data(), piece.size()));
+    bytes = bytes.subspan(piece.size());
+  }
+  return Status::OK();
+}
+
 // Bytes on their way from a source to the store, hashed and written while they are in the
 // processor's caches.
 class Streaming {
@@ -193,7 +202,7 @@ Result<FileFilled> FillFileChunk(const FilesVersion& version, ChunkRef ref,
   auto read = std::chrono::steady_clock::now();
   FB_ASSIGN_OR_RETURN(auto writer, context.store->Create(version.Key(ref),
                                                          model::ChunkKind::kFile, size));
-  FB_RETURN_NOT_OK(writer->Append(bytes.data(), bytes.size()));
+  FB_RETURN_NOT_OK(AppendInPieces(*writer, bytes));
   FB_ASSIGN_OR_RETURN(storage::Chunk chunk, writer->Commit());
   if (is_pack) RemoveStored(version, ref, *context.store);
   auto stored = std::chrono::steady_clock::now();
