@@ -7,6 +7,7 @@ prints a list of what came from each tree, as JSON.
 
 import json
 import sys
+import tempfile
 
 import fsspec
 import ray
@@ -29,12 +30,15 @@ def go_through(fs):
                 for row in parts.select_columns("path").map(size).take_all()]}
 
 
+def main(*hows):
+    with tempfile.TemporaryDirectory(prefix="fb-", dir="/tmp", ignore_cleanup_errors=True) as logs:
+        ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, _temp_dir=logs,
+                 object_store_memory=100 << 20)
+        try:
+            return [go_through(fsspec.filesystem("forebay", **json.loads(how))) for how in hows]
+        finally:
+            ray.shutdown()
+
+
 if __name__ == "__main__":
-    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False,
-             object_store_memory=100 << 20)
-    try:
-        found = [go_through(fsspec.filesystem("forebay", **json.loads(how)))
-                 for how in sys.argv[1:]]
-    finally:
-        ray.shutdown()
-    print(json.dumps(found))
+    print(json.dumps(main(*sys.argv[1:])))

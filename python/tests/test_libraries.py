@@ -146,8 +146,7 @@ def run_job(library, cache, *arguments):
     if not folder.exists():
         pytest.skip(f"{library} is not there: run tools/setup-test")
     environment = {**os.environ, "PYTHONPATH": str(folder), "HF_HOME": str(cache),
-                   "HF_ENDPOINT": "http://127.0.0.1:9", "RAY_USAGE_STATS_ENABLED": "0",
-                   "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}
+                   "HF_ENDPOINT": "http://127.0.0.1:9", "RAY_USAGE_STATS_ENABLED": "0"}
     done = subprocess.run([sys.executable, HERE / f"{library}_jobs.py", *arguments],
                           env=environment, capture_output=True, text=True, timeout=200)
     assert done.returncode == 0 and "leaked" not in done.stderr, done.stderr[-5000:]
