@@ -110,6 +110,40 @@ def test_another_process_sees_the_same_version_or_says_so(tmp_path, run_python):
     assert run_python(code, pickle.dumps(fs).hex()).strip() == (b"x" * 1000).hex()
 
 
+FORKS = """
+import fsspec, os, random, signal, sys, threading, warnings
+warnings.simplefilter("ignore", DeprecationWarning)  # of fork beside threads
+fs = fsspec.filesystem("forebay", source=sys.argv[1])
+names, over = fs.find(""), threading.Event()
+sizes = {name: fs.info(name)["size"] for name in names}
+def read(seed, times):
+    rng = random.Random(seed)
+    while times and not over.is_set():
+        name = rng.choice(names)
+        with fs.open(name) as file:
+            assert len(file.read()) == len(fs.cat(name)) == sizes[name]
+        times -= 1
+threads = [threading.Thread(target=read, args=(i, 10**9)) for i in range(4)]
+for thread in threads:
+    thread.start()
+good = 0
+for i in range(20):
+    child = os.fork()
+    if child == 0:
+        signal.alarm(30)
+        read(100 + i, 10)
+        again = fsspec.filesystem("forebay", source=sys.argv[1])
+        os._exit(0 if again is not fs and again.cat(names[0]) == fs.cat(names[0]) else 1)
+    good += os.waitpid(child, 0)[1] == 0
+over.set()
+print(good)
+"""
+
+
+def test_forks_in_the_middle_of_reads_go_on_reading(tree, run_python):
+    assert run_python(FORKS, tree[0]) == "20\n"
+
+
 def test_the_source_may_be_set_for_the_process(tree, run_python, monkeypatch):
     monkeypatch.setenv("FSSPEC_FOREBAY_SOURCE", str(tree[0]))
     code = "import fsspec; print(fsspec.open('forebay://a/b.jpg').open().read().hex())"
