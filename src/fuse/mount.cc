@@ -112,6 +112,10 @@ Result<UniqueFd> MountByHand(const MountOptions& options) {
       ::geteuid(), ::getegid(), options.allow_other ? ",allow_other" : "");
   if (::mount(options.name.c_str(), options.directory.c_str(), kFilesystemType,
               MS_RDONLY | MS_NOSUID | MS_NODEV, data.c_str()) != 0) {
+    if (errno == ENOTDIR) {
+      return Status::Invalid(options.directory +
+                             " is not a folder: give one to mount at");
+    }
     return ErrnoStatus(errno, "mount at " + options.directory);
   }
   return fd;

@@ -43,8 +43,11 @@ Status CleanDead(const std::string& directory) {
   for (;;) {
     FB_ASSIGN_OR_RETURN(std::optional<MountEntry> entry, MountAt(directory));
     if (!entry || entry->type != kFilesystemType) return Status::OK();
-    struct stat info {};
-    bool dead = ::stat(directory.c_str(), &info) != 0 && errno == ENOTCONN;
+    // What the kernel remembers of it would hide that nobody answers.
+    struct statx info {};
+    bool dead = ::statx(AT_FDCWD, directory.c_str(), AT_STATX_FORCE_SYNC,
+                        STATX_BASIC_STATS, &info) != 0 &&
+                errno == ENOTCONN;
     if (!dead) return AlreadyMounted(directory);
     FB_RETURN_NOT_OK(Unmount(directory, /*lazy=*/true));
   }

@@ -57,11 +57,6 @@ Result<std::optional<MountEntry>> MountAt(const std::string& directory) {
 Result<std::string> CanonicalMountPoint(const std::string& path) {
   std::error_code error;
   auto whole = std::filesystem::canonical(path, error);
-  bool is_folder = !error && std::filesystem::is_directory(whole, error);
-  if (!error && !is_folder) {
-    return Status::Invalid(
-        path + " is not a folder: give one where something is or can be mounted");
-  }
   if (!error) return whole.string();
   if (error == std::errc::no_such_file_or_directory) {
     return Status::NotFound("there is no folder " + path +

@@ -29,8 +29,7 @@ CASES = [
     ("umount {none}", 3, "there is no folder {none}: check the path, or make it first"),
     ("umount {tree}", 3, "no mount of Forebay is at {tree}"),
     ("refresh {tree}", 3, "no mount of yours is at {tree}"),
-    ("mount {tree} {file}", 2,
-     "{file} is not a folder: give one where something is or can be mounted"),
+    ("umount {file}", 3, "no mount of Forebay is at {file}"),
     ("mount {tree} {none}", 3, "there is no folder {none}: check the path, or make it first"),
 ]
 
