@@ -3,8 +3,6 @@
 import json
 import os
 import signal
-import socket
-import struct
 import subprocess
 import tempfile
 import time
@@ -13,34 +11,10 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from processes import is_alive, node_pids, peer_pid, wait_until
 
 ROOT = Path(__file__).resolve().parents[2]
 BIN = Path(os.environ.get("FOREBAY_BIN_DIR", ROOT / "bin"))
-
-
-def peer_pid(path):
-    """The process that listens at a socket, or None."""
-    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as link:
-        try:
-            link.connect(str(path))
-        except OSError:
-            return None
-        who = link.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
-        return struct.unpack("3i", who)[0]
-
-
-def is_alive(pid):
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
-    except OSError:
-        return False
-
-
-def wait_until(condition, otherwise, seconds=30):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, otherwise
-        time.sleep(0.01)
 
 
 class Cli:
@@ -68,7 +42,7 @@ class Cli:
         return [s for s in self.runtime.glob("forebay/*.sock") if peer_pid(s)]
 
     def node_pids(self):
-        return [peer_pid(s) for s in self.sockets()]
+        return node_pids(self.runtime)
 
     def end_nodes(self):
         for pid in self.node_pids():

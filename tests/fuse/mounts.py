@@ -5,12 +5,11 @@ import json
 import os
 import random
 import signal
-import socket
-import struct
 import subprocess
 import tempfile
-import time
 from pathlib import Path
+
+from processes import is_alive, node_pids, wait_until
 
 HERE = Path(__file__).parent
 BIN = Path(os.environ.get("FOREBAY_BIN_DIR", HERE.parents[1] / "bin"))
@@ -34,20 +33,6 @@ def write_files(folder, contents):
         path.write_bytes(data)
         os.utime(path, (OLD, OLD))
     return folder
-
-
-def wait_until(condition, otherwise, seconds=30):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, otherwise
-        time.sleep(0.01)
-
-
-def is_alive(pid):
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
-    except OSError:
-        return False
 
 
 class Mounts:
@@ -94,16 +79,7 @@ class Mounts:
         return pid
 
     def node_pids(self):
-        pids = []
-        for path in self.runtime.glob("forebay/*.sock"):
-            with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as link:
-                try:
-                    link.connect(str(path))
-                except OSError:
-                    continue
-                who = link.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
-                pids.append(struct.unpack("3i", who)[0])
-        return pids
+        return node_pids(self.runtime)
 
     def node_status(self):
         nodes = json.loads(self.run("status", "-o", "json").stdout)["nodes"]
