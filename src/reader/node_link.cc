@@ -100,6 +100,22 @@ Result<Answer> NodeLink::Call(wire::Message message, const std::vector<int>& fds
   return answer;
 }
 
+Result<wire::WarmupState> NodeLink::Warmup(uint32_t view, const OnWarmup& report,
+                                           Deadline deadline) {
+  wire::Warmup warmup{.view = view,
+                      .timeout_ms = static_cast<uint64_t>(deadline.Remaining().count())};
+  FB_ASSIGN_OR_RETURN(uint64_t request, Send(warmup, {}, deadline));
+  for (;;) {
+    FB_ASSIGN_OR_RETURN(Answer answer, Receive(request, deadline));
+    if (auto* failure = std::get_if<wire::Failure>(&answer.message)) {
+      return failure->status;
+    }
+    FB_ASSIGN_OR_RETURN(auto state, Expect<wire::WarmupState>(std::move(answer)));
+    if (report) report(state);
+    if (state.done) return state;
+  }
+}
+
 Status NodeLink::Poll() {
   while (channel_) {
     auto packet = channel_->TryReceive();

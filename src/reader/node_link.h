@@ -18,6 +18,13 @@ struct Answer {
   std::vector<UniqueFd> fds;
 };
 
+// What an answer must be.
+template <typename T>
+Result<T> Expect(Answer answer) {
+  if (auto* message = std::get_if<T>(&answer.message)) return std::move(*message);
+  return Status::Corrupt("the node gave an answer that does not fit the question");
+}
+
 class NodeLink {
  public:
   using OnEvicted = std::function<void(const wire::Evicted&)>;
@@ -38,6 +45,10 @@ class NodeLink {
   // Send, then one answer. A Failure becomes its status.
   Result<Answer> Call(wire::Message message, const std::vector<int>& fds,
                       Deadline deadline);
+  // Has the node load all of a view; `report` hears how far it is.
+  using OnWarmup = std::function<void(const wire::WarmupState&)>;
+  Result<wire::WarmupState> Warmup(uint32_t view, const OnWarmup& report,
+                                   Deadline deadline);
   // Takes events that have arrived, without waiting. An error means the node has gone.
   Status Poll();
   const wire::Welcome& node() const { return node_; }

@@ -23,12 +23,6 @@ constexpr milliseconds kHintTimeout = milliseconds(20);
 // Mappings a process keeps for one view, below the usual limit of 65530 for all.
 constexpr size_t kMappedMax = 40'000;
 
-template <typename T>
-Result<T> Expect(Answer answer) {
-  if (auto* message = std::get_if<T>(&answer.message)) return std::move(*message);
-  return Status::Corrupt("the node gave an answer that does not fit the question");
-}
-
 }  // namespace
 
 RemoteTable::RemoteTable(std::string uri, OpenOptions options)
@@ -403,18 +397,7 @@ Result<wire::WarmupState> RemoteTable::Warmup(
   Deadline deadline = Deadline::After(options_.timeout);
   wire::WarmupState state;
   FB_RETURN_NOT_OK(WithNode(view, deadline, [&]() -> Status {
-    wire::Warmup warmup{
-        .view = view.id,
-        .timeout_ms = static_cast<uint64_t>(deadline.Remaining().count())};
-    FB_ASSIGN_OR_RETURN(uint64_t request, link_.Send(warmup, {}, deadline));
-    do {
-      FB_ASSIGN_OR_RETURN(Answer answer, link_.Receive(request, deadline));
-      if (auto* failure = std::get_if<wire::Failure>(&answer.message)) {
-        return failure->status;
-      }
-      FB_ASSIGN_OR_RETURN(state, Expect<wire::WarmupState>(std::move(answer)));
-      if (report) report(state);
-    } while (!state.done);
+    FB_ASSIGN_OR_RETURN(state, link_.Warmup(view.id, report, deadline));
     return Status::OK();
   }));
   return state;

@@ -27,12 +27,6 @@ constexpr milliseconds kOpenTime = milliseconds(10'000);
 // Versions that one connection knows; with more it begins anew.
 constexpr size_t kViewsMax = 64;
 
-template <typename T>
-Result<T> Expect(Answer answer) {
-  if (auto* message = std::get_if<T>(&answer.message)) return std::move(*message);
-  return Status::Corrupt("the node gave an answer that does not fit the question");
-}
-
 Result<UniqueFd> CopyOf(std::string_view bytes) {
   UniqueFd fd(::memfd_create("manifest", MFD_CLOEXEC));
   if (!fd.valid()) return ErrnoStatus(errno, "make room for a manifest");
@@ -240,16 +234,7 @@ Result<wire::WarmupState> FilesLink::Warmup(
     Deadline deadline) {
   wire::WarmupState state;
   FB_RETURN_NOT_OK(WithNode(tree, deadline, [&]() -> Status {
-    wire::Warmup warmup{.view = view_, .timeout_ms = Millis(deadline)};
-    FB_ASSIGN_OR_RETURN(uint64_t request, link_.Send(warmup, {}, deadline));
-    do {
-      FB_ASSIGN_OR_RETURN(Answer answer, link_.Receive(request, deadline));
-      if (auto* failure = std::get_if<wire::Failure>(&answer.message)) {
-        return failure->status;
-      }
-      FB_ASSIGN_OR_RETURN(state, Expect<wire::WarmupState>(std::move(answer)));
-      if (report) report(state);
-    } while (!state.done);
+    FB_ASSIGN_OR_RETURN(state, link_.Warmup(view_, report, deadline));
     return Status::OK();
   }));
   return state;
