@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <thread>
+#include <vector>
+
 namespace forebay::fuse {
 namespace {
 
@@ -23,6 +27,30 @@ TEST(MemoryBudget, LetsGoBeforeTheCapIsReached) {
   }
   EXPECT_LT(highest, 8000);
   EXPECT_GE(let_go, 100'000 / 8000);
+}
+
+TEST(MemoryBudget, HoldsWhileLettingGoTakesLong) {
+  std::atomic<uint64_t> resident = 0;
+  std::atomic<uint64_t> highest = 0;
+  auto slowly = [&] {
+    for (int i = 0; i < 300; ++i) std::this_thread::yield();
+    resident = 0;
+  };
+  MemoryBudget budget(
+      {.bytes_max = 8000, .resident = [&] { return resident.load(); }, .let_go = slowly});
+  auto touch = [&] {
+    for (int i = 0; i < 2000; ++i) {
+      uint64_t now = resident += 100;
+      uint64_t before = highest;
+      while (now > before && !highest.compare_exchange_weak(before, now)) {
+      }
+      budget.Touched(100);
+    }
+  };
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 8; ++i) threads.emplace_back(touch);
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_LT(highest, 8000);
 }
 
 TEST(MemoryBudget, LeavesPagesAloneThatFit) {

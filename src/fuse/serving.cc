@@ -34,6 +34,8 @@ bool IsToWait(Patience patience, const Status& status, Deadline end) {
 
 // Pages that a question about a name may touch.
 constexpr uint64_t kLookupBytes = 4 * 4096;
+// What the kernel maps besides, of a file's pages that it has, where some are touched.
+constexpr uint64_t kAroundBytes = 64 << 10;
 constexpr uint32_t kNameBytes = 1024;
 constexpr uint32_t kStatBlockBytes = 4096;
 
@@ -244,19 +246,22 @@ void Serving::OnRead(const Request& request) {
   auto file = options_.filesystem->FindFile(request.node());
   if (!file) return request.Fail(ESTALE);
   Ahead(*file, request.node(), in.offset);
-  options_.memory->Touched(in.size);
+  uint64_t touched = in.size + kAroundBytes;
   if (auto pieces = Filesystem::TryRead(*file, in.offset, in.size)) {
+    options_.memory->Touched(touched);
     request.channel.Answer(request.unique(), *pieces);
     return;
   }
   uint32_t source = SourceOf(request.node());
-  waiting_.Submit(source, [request, in, end = Deadline::After(options_.timeout),
+  waiting_.Submit(source, [request, in, touched, memory = options_.memory,
+                           end = Deadline::After(options_.timeout),
                            ticket = asked_.Begin(request.unique(), request.asker()),
                            file = *std::move(file)](Patience patience) {
     auto pieces = Filesystem::Read(file, in.offset, in.size, Until(patience, end));
     if (IsToWait(patience, pieces.status(), end)) return false;
     if (!ticket->Take()) return true;
     if (pieces.ok()) {
+      memory->Touched(touched);
       request.channel.Answer(request.unique(), *pieces);
     } else {
       LogFailure(file, pieces.status());
