@@ -18,7 +18,7 @@ class LaterWork {
  public:
   // So much waits at most, in bytes that are kept dirty meanwhile, and in number.
   static constexpr uint64_t kBytesMax = kGiB;
-  static constexpr size_t kCountMax = 256;
+  static constexpr size_t kCountMax = 16'384;
 
   // Work waits for `rest` first, so that it does not hold up what it came from, unless
   // half of what may wait does.

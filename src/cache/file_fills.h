@@ -26,7 +26,7 @@ class FileFills {
   struct Options {
     storage::Store* store = nullptr;
     ThreadPool* read_pool = nullptr;
-    size_t thread_count = 64;     // fills at once, half of them of one tree
+    size_t thread_count = 128;    // fills at once, half of them of one tree
     size_t object_threads = 192;  // small objects read at once
     size_t packs_max = 6;         // packs filled at once
     uint64_t memory_bytes_max = uint64_t{512} << 20;
