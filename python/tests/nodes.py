@@ -21,22 +21,30 @@ def kill_node(pid):
     wait_until(lambda: not is_alive(pid), f"node {pid} does not die")
 
 
+def end_node(pid):
+    """As it is asked to, or else killed."""
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGTERM)
+        try:
+            wait_until(lambda: not is_alive(pid), "", seconds=10)
+        except AssertionError:
+            kill_node(pid)
+
+
 @contextlib.contextmanager
 def own_node(folder):
     """The environment in which `forebay.open` uses a store in this folder; its node ends
     with it. Sockets need short paths."""
     runtime = tempfile.mkdtemp(prefix="fb-", dir="/tmp")
     spec = f"ssd:{folder}/store"
-    with pytest.MonkeyPatch.context() as environment:
-        environment.setenv("XDG_RUNTIME_DIR", runtime)
-        environment.setenv("FOREBAY_STORE", spec)
-        for name in ("RANK", "WORLD_SIZE", "FOREBAY_NODE"):
-            environment.delenv(name, raising=False)
-        yield spec
-    for pid in node_pids(runtime):
-        os.kill(pid, signal.SIGTERM)
-        try:
-            wait_until(lambda: not is_alive(pid), "", seconds=10)
-        except AssertionError:
-            os.kill(pid, signal.SIGKILL)
-    shutil.rmtree(runtime)
+    try:
+        with pytest.MonkeyPatch.context() as environment:
+            environment.setenv("XDG_RUNTIME_DIR", runtime)
+            environment.setenv("FOREBAY_STORE", spec)
+            for name in ("RANK", "WORLD_SIZE", "FOREBAY_NODE"):
+                environment.delenv(name, raising=False)
+            yield spec
+    finally:
+        for pid in node_pids(runtime):
+            end_node(pid)
+        shutil.rmtree(runtime)

@@ -39,6 +39,12 @@ def tree_of(folder):
     return found
 
 
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path, monkeypatch):
+    """What was verified is noted there."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+
 @pytest.fixture
 def source(tmp_path):
     return tmp_path / "source", write_tree(tmp_path / "source", SIZES)
@@ -104,9 +110,8 @@ def test_nothing_is_written_through_a_link(source, tmp_path):
     assert not list((tmp_path / "outside").iterdir())
 
 
-def test_a_shared_directory_is_filled_once(source, tmp_path, monkeypatch):
+def test_a_shared_directory_is_filled_once(source, tmp_path):
     folder, contents = source
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     shared = tmp_path / "shared"
     first = forebay("path", folder / "large.bin", "--shared", shared).stdout.strip()
     assert Path(first).name == "large.bin" and Path(first).read_bytes() == contents["large.bin"]
@@ -120,9 +125,8 @@ def test_a_shared_directory_is_filled_once(source, tmp_path, monkeypatch):
     assert f"file://{folder}" in forebay("store", "usage", shared).stdout
 
 
-def test_a_file_that_rots_in_a_shared_directory_is_brought_again(source, tmp_path, monkeypatch):
+def test_a_file_that_rots_in_a_shared_directory_is_brought_again(source, tmp_path):
     folder, contents = source
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     path = Path(forebay("path", folder / "large.bin", "--shared", tmp_path / "s").stdout.strip())
     path.chmod(0o644)
     path.write_bytes(b"rotten")

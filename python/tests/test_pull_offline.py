@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from nodes import own_node
-from test_pull import forebay, tree_of
+from test_pull import forebay, own_cache, tree_of  # noqa: F401 - a fixture
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "tests" / "fuse"))
 from s3_server import S3Server
@@ -34,10 +34,12 @@ def server(tmp_path):
 def another_host(monkeypatch):
     """Nothing cached, nothing verified, a node of its own."""
     folder = tempfile.mkdtemp()
-    with own_node(folder), monkeypatch.context() as environment:
-        environment.setenv("XDG_CACHE_HOME", f"{folder}/cache")
-        yield
-    shutil.rmtree(folder)
+    try:
+        with own_node(folder), monkeypatch.context() as environment:
+            environment.setenv("XDG_CACHE_HOME", f"{folder}/cache")
+            yield
+    finally:
+        shutil.rmtree(folder)
 
 
 def path(server, shared, *words, uri="s3://models/model.bin", check=True):

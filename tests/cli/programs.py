@@ -26,6 +26,7 @@ class Cli:
         kept = {k: v for k, v in os.environ.items()
                 if not k.startswith(("FOREBAY_", "AWS_")) and k != "PYTHONPATH"}
         self.env = {**kept, "XDG_RUNTIME_DIR": str(self.runtime),
+                    "XDG_CACHE_HOME": str(folder / "cache"),
                     "FOREBAY_STORE": f"ssd:{self.store}"}
 
     def run(self, *arguments, **options):

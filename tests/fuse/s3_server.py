@@ -12,12 +12,14 @@ import pyarrow.fs
 import pytest
 
 KEY, SECRET, REGION = "FOREBAYTESTKEY", "FOREBAYTESTSECRET", "us-east-1"
+# Where tools/setup-test puts it. Tests may have another cache home later.
+CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+TOOLS = os.environ.get("FOREBAY_TOOLS") or CACHE / "forebay-dev/tools"
 
 
 class S3Server:
     def __init__(self, folder):
-        tools = os.environ.get("FOREBAY_TOOLS", Path.home() / ".cache/forebay-dev/tools")
-        self.program = shutil.which("versitygw", path=str(tools))
+        self.program = shutil.which("versitygw", path=str(TOOLS))
         if self.program is None:
             pytest.skip("versitygw is not installed: run tools/setup-test")
         self.folder = Path(folder)
