@@ -23,7 +23,7 @@ def test_what_is_not_cached_of_one_source_comes_while_another_hangs(mounts, tmp_
         options = [word.replace(server.endpoint, endpoint) for word in server.options()]
         mount = mounts.mount(None, "--source", "s3://hangs=hangs", "--source", "s3://fine=fine",
                              "--source", f"{folder}=local", "--profile", profile,
-                             "--timeout", "20s", *options)
+                             "--timeout", "90s", "-O", "http.backoff-ms=1", *options)
         ask("/__plan?stage=read&kind=stall&times=1000000&path=/hangs/")
         failures = []
 
@@ -32,10 +32,11 @@ def test_what_is_not_cached_of_one_source_comes_while_another_hangs(mounts, tmp_
                 (mount / "hangs" / name).read_bytes()
             except OSError as error:
                 failures.append(error)
-        readers = [threading.Thread(target=wait, args=(name,)) for name in files | small]
+        readers = [threading.Thread(target=wait, args=(name,), daemon=True)
+                   for name in files | small]
         for reader in readers:
             reader.start()
-        end = time.monotonic() + 10
+        end = time.monotonic() + 60
         while ask("/__fired") < 20:
             assert time.monotonic() < end, "nobody waits"
             time.sleep(0.05)
@@ -43,8 +44,8 @@ def test_what_is_not_cached_of_one_source_comes_while_another_hangs(mounts, tmp_
             for name, data in contents.items():
                 start = time.monotonic()
                 assert (mount / source / name).read_bytes() == data
-                assert time.monotonic() - start < 2, (source, name)
+                assert time.monotonic() - start < 10, (source, name)
         assert not failures, "all of them still wait"
-        ask("/__clear")
-        for reader in readers:
-            reader.join()
+    for reader in readers:  # their server is gone
+        reader.join(30)
+        assert not reader.is_alive()
