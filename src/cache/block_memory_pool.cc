@@ -16,7 +16,7 @@ bool IsLarge(int64_t size, int64_t alignment) {
   return size >= BlockMemoryPool::kLargeBytes && alignment <= kPageBytes;
 }
 
-// Few sizes, so that blocks fit again. Pages that nobody writes to are not there.
+// Few sizes, so that blocks fit again. Pages that nobody wrote to yet are not there.
 int64_t BlockBytes(int64_t size) {
   return static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(size)));
 }

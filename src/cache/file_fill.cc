@@ -71,10 +71,8 @@ class Streaming {
   bool went_back_ = false;
 };
 
-bool MayStream(const FilesVersion& version, ChunkRef ref,
-               const FileFillContext& context) {
-  return ref.group != model::kPackGroup && !context.hurried &&
-         version.source->streams() &&
+bool MayStream(const FilesVersion& version, ChunkRef ref, bool hurried) {
+  return ref.group != model::kPackGroup && !hurried && version.source->streams() &&
          version.manifest->ChunkBytes(ref) <= model::kExtentBytes;
 }
 
@@ -186,9 +184,14 @@ void RemoveStored(const FilesVersion& version, ChunkRef ref, storage::Store& sto
 
 }  // namespace
 
+uint64_t FillBytes(const FilesVersion& version, ChunkRef ref, bool hurried) {
+  uint64_t size = version.manifest->ChunkBytes(ref);
+  return MayStream(version, ref, hurried) ? std::min(size, kWriteBytes) : size;
+}
+
 Result<FileFilled> FillFileChunk(const FilesVersion& version, ChunkRef ref,
                                  const FileFillContext& context) {
-  if (MayStream(version, ref, context)) {
+  if (MayStream(version, ref, context.hurried)) {
     FB_ASSIGN_OR_RETURN(auto filled, Stream(version, ref, context));
     if (filled) return *std::move(filled);
   }

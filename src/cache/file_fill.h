@@ -28,6 +28,9 @@ struct FileFilled {
   FillTimes times;
 };
 
+// The memory that such a fill takes.
+uint64_t FillBytes(const FilesVersion& version, model::ChunkRef ref, bool hurried);
+
 // One request per object, or one per 8 MiB of a large one. An extent that nobody waits
 // for yet comes by one request, and its bytes go to the store as they arrive. An object
 // that is no longer the pinned one is kChanged, by name, and nothing is stored.

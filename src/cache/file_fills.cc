@@ -19,6 +19,8 @@ struct FileFills::Job {
   ChunkFuture future = promise.get_future().share();
 
   bool is_pack() const { return ref.group == model::kPackGroup; }
+  bool hurried() const { return rank.first == static_cast<int>(Need::kNow); }
+  uint64_t bytes() const { return FillBytes(*version, ref, hurried()); }
 };
 
 namespace {
@@ -162,14 +164,20 @@ FillQueue::Counters FileFills::counters() const {
 }
 
 // Packs take turns, so that single files get through. Jobs that wait for other nodes
-// leave threads to those that other nodes wait for. No tree takes more threads than it
-// leaves free: its source may hang.
+// leave threads to those that other nodes wait for. No tree takes more threads, packs or
+// memory than it leaves free: its source may hang.
 bool FileFills::MayRun(const Job& job) const {
   if (job.is_pack() && packs_running_ >= options_.packs_max) return false;
   if (job.waits) return waiting_running_ < std::max<size_t>(options_.thread_count / 4, 1);
   auto same = reading_.find(job.version->manifest->root());
-  return same == reading_.end() ||
-         same->second < options_.thread_count - counters_.running;
+  if (same == reading_.end()) return true;
+  const Share& share = same->second;
+  bool has_slot = !job.is_pack() || share.packs == 0 ||
+                  share.packs < options_.packs_max - packs_running_;
+  uint64_t free_bytes =
+      options_.memory_bytes_max - std::min(options_.memory_bytes_max, reading_bytes_);
+  return has_slot && share.fills < options_.thread_count - counters_.running &&
+         share.bytes + job.bytes() <= free_bytes;
 }
 
 std::shared_ptr<FileFills::Job> FileFills::Next() {
@@ -187,8 +195,13 @@ void FileFills::Count(const Job& job, int change) {
     return;
   }
   auto same = reading_.try_emplace(std::string(job.version->manifest->root())).first;
-  same->second += change;
-  if (same->second == 0) reading_.erase(same);
+  Share& share = same->second;
+  share.fills += change;
+  if (job.is_pack()) share.packs += change;
+  uint64_t bytes = job.bytes();
+  share.bytes = change > 0 ? share.bytes + bytes : share.bytes - bytes;
+  reading_bytes_ = change > 0 ? reading_bytes_ + bytes : reading_bytes_ - bytes;
+  if (share.fills == 0) reading_.erase(same);
 }
 
 // Memory that nobody has needed for a while is given back.
@@ -216,7 +229,9 @@ void FileFills::Work() {
     Count(*job, 1);
     Run(*job, lock);
     Count(*job, -1);
-    // This thread takes one of the jobs that may run now; there may be one more.
+    // This thread takes one of the jobs that may run now; there may be two more, for the
+    // thread and for the pack's place that are free now.
+    wake_.notify_one();
     wake_.notify_one();
   }
 }
@@ -227,7 +242,7 @@ void FileFills::Run(Job& job, std::unique_lock<std::mutex>& lock) {
                           .objects = &objects_,
                           .memory = &memory_,
                           .deadline = Deadline::After(options_.fill_timeout),
-                          .hurried = job.rank.first == static_cast<int>(Need::kNow)};
+                          .hurried = job.hurried()};
   lock.unlock();
   auto filled = FromPeersOrSource(*job.version, job.ref, context);
   lock.lock();

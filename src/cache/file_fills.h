@@ -28,7 +28,7 @@ class FileFills {
     ThreadPool* read_pool = nullptr;
     size_t thread_count = 128;    // fills at once, half of them of one tree
     size_t object_threads = 192;  // small objects read at once
-    size_t packs_max = 6;         // packs filled at once
+    size_t packs_max = 12;        // packs filled at once, half of them of one tree
     uint64_t memory_bytes_max = uint64_t{512} << 20;
     arrow::MemoryPool* memory = arrow::default_memory_pool();
     milliseconds fill_timeout = std::chrono::minutes(15);
@@ -60,6 +60,12 @@ class FileFills {
                    ClientId client);
   void Raise(Job& job, Need need, ClientId client);
   void NoteSingle(const Job& job);
+  // What the running fills of one tree take.
+  struct Share {
+    size_t fills = 0;
+    size_t packs = 0;
+    uint64_t bytes = 0;
+  };
   bool MayRun(const Job& job) const;
   std::shared_ptr<Job> Next();
   void Count(const Job& job, int change);
@@ -77,7 +83,8 @@ class FileFills {
   size_t packs_running_ = 0;
   size_t waiting_running_ = 0;  // of jobs that wait for fills of other nodes
   // Of the others, by the root of their tree.
-  std::map<std::string, size_t, std::less<>> reading_;
+  std::map<std::string, Share, std::less<>> reading_;
+  uint64_t reading_bytes_ = 0;
   std::unordered_map<Hash128, std::shared_ptr<Job>> jobs_;  // queued and running
   std::map<Rank, std::shared_ptr<Job>> queue_;
   std::unordered_map<Hash128, uint64_t> single_bytes_;  // by pack

@@ -33,13 +33,12 @@ class FilesEngineTest : public ::testing::Test {
     store.tiers = storage::TiersOf(
         {{.medium = model::Medium::kSsd, .path = directory_, .quota_bytes = 0}});
     store_ = storage::Store::Open(std::move(store)).ValueOrDie();
-    FilesEngine::Options options;
-    options.store = store_.get();
-    options.read_pool = &pool_;
-    options.open_source = [this](const std::string&, const source::Options&) {
+    options_.store = store_.get();
+    options_.read_pool = &pool_;
+    options_.open_source = [this](const std::string&, const source::Options&) {
       return Result<std::shared_ptr<source::Source>>(source_);
     };
-    engine_ = std::make_unique<FilesEngine>(options);
+    engine_ = std::make_unique<FilesEngine>(options_);
   }
   void TearDown() override {
     engine_.reset();
@@ -89,6 +88,7 @@ class FilesEngineTest : public ::testing::Test {
   std::string directory_;
   ThreadPool pool_{4};
   std::unique_ptr<storage::Store> store_;
+  FilesEngine::Options options_;
   std::unique_ptr<FilesEngine> engine_;
 };
 
@@ -272,6 +272,34 @@ TEST_F(FilesEngineTest, ATreeWhoseSourceHangsLeavesThreadsToOthers) {
   EXPECT_EQ(source_->fired(), half);
   answer.set_value();
   for (const FileFills::Asked& each : asked) EXPECT_EQ(Bytes(each).size(), 70'000);
+}
+
+TEST_F(FilesEngineTest, ATreeWhoseSourceHangsLeavesMemoryAndPacksToOthers) {
+  options_.memory_bytes_max = 32 * kMiB;
+  engine_ = std::make_unique<FilesEngine>(options_);
+  for (int i = 0; i < 12; ++i) Put("large" + std::to_string(i), 6 * kMiB);
+  for (int i = 0; i < 3000; ++i) Put("small/" + std::to_string(i), 60'000);
+  for (int i = 0; i < 10; ++i) memory_->Put("s3://b/other/" + std::to_string(i), "there");
+  memory_->Put("s3://b/other/x", std::string(8 * kMiB, 'x'));
+  auto hangs = Open();
+  auto other = engine_->catalog().Open("s3://b/other", {}, Deadline::Never()).ValueOrDie();
+  std::promise<void> answer;
+  auto answered = answer.get_future().share();
+  source_->Add({.uri_contains = "/images/", .times = 10'000, .before = [answered] {
+                  answered.wait();
+                }});
+  std::vector<FileFills::Asked> asked;
+  for (uint32_t i = 0; i < hangs->manifest->packs().size(); ++i) {
+    asked.push_back(Ask(hangs, {i, model::kPackGroup}, Need::kSomeday));
+  }
+  for (int i = 0; i < 12; ++i) {
+    asked.push_back(Ask(hangs, Ref(hangs, "large" + std::to_string(i))));
+  }
+  while (source_->fired() < 2) std::this_thread::yield();
+  EXPECT_EQ(Bytes(Ask(other, Ref(other, "x"))).size(), 8 * kMiB);
+  EXPECT_EQ(Bytes(Ask(other, {0, model::kPackGroup}, Need::kSomeday)).size(), 50U);
+  answer.set_value();
+  for (const FileFills::Asked& each : asked) EXPECT_TRUE(each.future.get().ok());
 }
 
 }  // namespace

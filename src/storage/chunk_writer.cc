@@ -147,7 +147,7 @@ Result<Chunk> ChunkWriter::Publish() {
                         .last_use_ns = now,
                         .recorded_ns = now},
                        reserved_bytes_);
-    store.SettleLater(tier_, name, std::move(fd));
+    store.SettleLater(tier_, name);
   } else {
     store.NoteUnkept(name.size);
   }

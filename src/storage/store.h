@@ -115,8 +115,7 @@ class Store {
   void NoteUnkept(uint64_t size);
   void AddPublished(size_t tier, IndexEntry entry, uint64_t reserved_bytes);
   static constexpr milliseconds kSettleRest{2000};  // fills and readers come first
-  void SettleLater(size_t tier, const ChunkName& name,
-                   std::shared_ptr<const UniqueFd> fd);
+  void SettleLater(size_t tier, const ChunkName& name);
   Status MakeRoom(size_t tier);
   void EvictToLow(size_t tier);
   static constexpr double kTightShare = 0.9;

@@ -100,11 +100,13 @@ void Store::AddPublished(size_t tier, IndexEntry entry, uint64_t reserved_bytes)
 
 // What the disk did not take can still be read, but only while the page cache holds it:
 // it is given up, and readers are told to let go of it.
-void Store::SettleLater(size_t tier, const ChunkName& name,
-                        std::shared_ptr<const UniqueFd> fd) {
+void Store::SettleLater(size_t tier, const ChunkName& name) {
   if (!shelves_[tier]->tier->settles_later()) return;
-  settling_.Add(name.size, [this, tier, name, fd = std::move(fd)] {
+  settling_.Add(name.size, [this, tier, name] {
     if (NameOf(tier, name.key) != name) return;  // evicted meanwhile
+    // Opened now: many wait, and descriptors are few.
+    auto fd = shelves_[tier]->tier->Open(name);
+    if (!fd.ok()) return;
     Status settled = shelves_[tier]->tier->Settle(name, *fd);
     if (settled.ok()) return;
     spdlog::warn("a chunk is given up, as its disk failed: {}", settled.ToString());
