@@ -153,9 +153,9 @@ class Files:
     def list(self, path: str | os.PathLike[str] = "") -> list[FileInfo]:
         """What is in a folder: folders, then files and links as they are, each by name."""
         name = _clean(path)
-        directory = self._directory(name)
-        prefix = f"{name}/" if name else ""
         tree = self._tree
+        directory = _find_directory(tree, name)
+        prefix = f"{name}/" if name else ""
         out = [FileInfo(prefix + child, 0, True, None, None)
                for child in tree.directory_names(directory)]
         out += [_info(prefix + child, *rest)
@@ -167,9 +167,10 @@ class Files:
         """As :func:`os.walk`, top down: (folder, its folders, its files and links). No link
         is followed."""
         name = _clean(path)
-        directory = self._directory(name)
-        folders = self._tree.directory_names(directory)
-        names = [entry[0] for entry in self._tree.directory_files(directory)]
+        tree = self._tree
+        directory = _find_directory(tree, name)
+        folders = tree.directory_names(directory)
+        names = [entry[0] for entry in tree.directory_files(directory)]
         yield name, folders, names
         for folder in folders:
             yield from self.walk(f"{name}/{folder}" if name else folder)
@@ -177,28 +178,31 @@ class Files:
     def read(self, path: str | os.PathLike[str], offset: int = 0,
              size: int | None = None) -> bytes:
         """The bytes of a file, or some of them."""
-        return self._tree.read(self._file(_clean(path)), offset, size)
+        tree = self._tree
+        return tree.read(_find_file(tree, _clean(path)), offset, size)
 
     def read_many(self, paths: Iterable[str | os.PathLike[str]]) -> list[bytes]:
         """The bytes of many files; what is not cached is fetched at once."""
-        numbers = [self._file(_clean(path)) for path in paths]
-        self._tree.bring([(number, 0) for number in numbers])
-        return [self._tree.read(number) for number in numbers]
+        tree = self._tree
+        numbers = [_find_file(tree, _clean(path)) for path in paths]
+        tree.bring([(number, 0) for number in numbers])
+        return [tree.read(number) for number in numbers]
 
     def bring(self, places: Iterable[tuple[str | os.PathLike[str], int]]) -> None:
         """Fetches what is not cached at these places, (path, offset) each, all at once."""
-        self._tree.bring([(self._file(_clean(path)), offset) for path, offset in places])
+        tree = self._tree
+        tree.bring([(_find_file(tree, _clean(path)), offset) for path, offset in places])
 
     def open(self, path: str | os.PathLike[str], mode: str = "rb") -> io.BufferedIOBase:
         """A file for reading, in bytes."""
         if mode not in ("rb", "r"):
             raise ValueError(f"files are read only and in bytes: mode 'rb', not {mode!r}")
         name = _clean(path)
-        file = self._file(name)
-        size = self._tree.stat(file)[0]
-        if size < _WHOLE_BYTES:
-            return SmallFile(self._tree.read(file), name)
-        return LargeFile(RawFile(self._tree, file, name), 128 * 1024)
+        tree = self._tree
+        file = _find_file(tree, name)
+        if tree.stat(file)[0] < _WHOLE_BYTES:
+            return SmallFile(tree.read(file), name)
+        return LargeFile(RawFile(tree, file, name), 128 * 1024)
 
     def warmup(self, progress: Callable[[_native.WarmupState], Any] | None = None
                ) -> _native.WarmupState:
@@ -223,21 +227,24 @@ class Files:
             self._tree = tree
         return changed
 
-    def _file(self, name: str) -> int:
-        file = self._tree.find_file(name)
-        if file is None:
-            if self._tree.find_directory(name) is not None:
-                raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), name)
-            raise _missing(name)
-        return file
 
-    def _directory(self, name: str) -> int:
-        directory = self._tree.find_directory(name)
-        if directory is None:
-            if self._tree.find_file(name) is not None:
-                raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), name)
-            raise _missing(name)
-        return directory
+# Numbers of files and folders are those of one tree: a refresh in another thread brings others.
+def _find_file(tree: _native.Files, name: str) -> int:
+    file = tree.find_file(name)
+    if file is None:
+        if tree.find_directory(name) is not None:
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), name)
+        raise _missing(name)
+    return file
+
+
+def _find_directory(tree: _native.Files, name: str) -> int:
+    directory = tree.find_directory(name)
+    if directory is None:
+        if tree.find_file(name) is not None:
+            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), name)
+        raise _missing(name)
+    return directory
 
 
 def _info(path: str, size: int, mtime_ns: int, etag: str, target: str | None) -> FileInfo:

@@ -23,21 +23,35 @@ from fsspec.utils import tokenize
 from .file_tree import FileInfo, Files, check_version, files
 
 
+def _absolute(source: str) -> str:
+    """Folders as they are called from everywhere."""
+    return source if "://" in source else os.path.abspath(source)
+
+
 class _OneForAllThreads(type(AbstractFileSystem)):  # type: ignore[misc]
     """fsspec keeps an instance for each thread. Ours may be used by all of them, and making one
     lists the source."""
 
     _opening: dict[str, threading.Lock] = {}
 
-    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+    def __call__(cls, source: Any = None, *args: Any, **kwargs: Any) -> Any:
         kwargs = apply_config(cls, kwargs)
+        source = source if source is not None else kwargs.pop("source", None)
+        if source is not None:
+            kwargs["source"] = _absolute(os.fspath(source))
         if kwargs.get("skip_instance_cache"):
             return super().__call__(*args, **kwargs)
+        return cls.shared(None, args, kwargs)
+
+    def shared(cls, version: str | None, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The instance that all threads of this process use; a new one where it is not of the
+        version wanted."""
         key = tokenize(cls, os.getpid(), *args, **kwargs)
         with cls._opening.setdefault(key, threading.Lock()):
             made = cls._cache.get(key)
-            if made is None:
-                made = cls._cache[key] = super().__call__(*args, **kwargs)
+            if made is None or version not in (None, made.files.version):
+                made = super().__call__(*args, **kwargs, skip_instance_cache=True)
+                cls._cache[key] = made
             return made
 
 
@@ -122,11 +136,11 @@ class ForebayFileSystem(AbstractFileSystem, metaclass=_OneForAllThreads):
         return entry
 
     def _identity(self, info: FileInfo) -> str:
-        """What libraries know their copies by: by path and ETag, whatever the source. So one
-        that the source does not give must be another for every source and every change."""
-        if info.etag is not None:
-            return info.etag
-        said = info.mtime if info.mtime is not None else self._files.version
+        """What libraries know their copies by: by path and ETag, whatever the source. So it
+        must be another for every source and every change."""
+        if info.etag is not None and self._files.uri.startswith("s3"):
+            return info.etag  # a digest of the contents; web servers make theirs of less
+        said = info.etag or info.mtime or self._files.version
         text = f"{self._files.uri}\0{info.path}\0{info.size}\0{said}"
         return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:32]
 
@@ -180,7 +194,7 @@ class ForebayFileSystem(AbstractFileSystem, metaclass=_OneForAllThreads):
 
     def cat(self, path: Any, recursive: bool = False, on_error: str = "raise",
             **kwargs: Any) -> Any:
-        if isinstance(path, list) and not recursive and on_error == "raise":
+        if isinstance(path, list) and not recursive and on_error == "raise" and not kwargs:
             names = [self._strip_protocol(each) for each in path]
             if not any(glob in name for name in names for glob in "*?["):
                 return dict(zip(names, self._files.read_many(names), strict=True))
@@ -191,9 +205,9 @@ class ForebayFileSystem(AbstractFileSystem, metaclass=_OneForAllThreads):
         starts = starts if isinstance(starts, list) else [starts] * len(paths)
         ends = ends if isinstance(ends, list) else [ends] * len(paths)
         try:
-            self._files.bring([(self._strip_protocol(path), start or 0)
+            self._files.bring([(self._strip_protocol(path), max(start or 0, 0))
                                for path, start in zip(paths, starts, strict=True)])
-        except OSError:
+        except Exception:
             pass  # said below, of the range it is about
         out: list[Any] = []
         for path, start, end in zip(paths, starts, ends, strict=True):
@@ -208,8 +222,6 @@ class ForebayFileSystem(AbstractFileSystem, metaclass=_OneForAllThreads):
 
 def _unpickle(cls: type[ForebayFileSystem], args: tuple[Any, ...], kwargs: dict[str, Any],
               version: str) -> ForebayFileSystem:
-    fs = cls(*args, **kwargs)
-    if fs.files.version != version:  # this process may have opened it earlier
-        fs = cls(*args, **kwargs, skip_instance_cache=True)
+    fs = cls.shared(version, args, kwargs)
     check_version(fs.files, version)
     return fs
