@@ -91,7 +91,7 @@ forebay_folder_if_there(cli LINK forebay_reader_batches forebay_storage forebay_
 forebay_folder_if_there(cli/cluster LINK forebay_cli)
 target_link_libraries(forebay_cli PUBLIC forebay_cli_cluster)
 forebay_folder_if_there(cli/files LINK forebay_cli forebay_reader_files forebay_storage_shared
-                        forebay_fuse)
+                        forebay_fuse TEST_LINK forebay_test_trees)
 target_link_libraries(forebay_cli PUBLIC forebay_cli_files)
 # The programs. The command line links no Arrow (docs/adr/0006-two-programs.md).
 function(forebay_program name main)

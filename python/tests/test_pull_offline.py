@@ -123,6 +123,7 @@ def test_a_tree_of_which_a_file_is_missing_is_an_error(server, tmp_path, monkeyp
         failed = pull(server, shared, tmp_path / "second", "--timeout", "20s", check=False)
         assert failed.returncode == 8, failed.stderr
         assert "not all files of s3://models are in the shared directory" in failed.stderr
+        assert "going on with" not in failed.stderr and not (tmp_path / "second").exists()
 
 
 def test_a_listing_is_not_kept_of_what_is_not_there(server, tmp_path, monkeypatch):
@@ -163,3 +164,20 @@ def test_a_source_that_answers_is_believed(server, tmp_path):
     server.files.delete_file("models/model.bin")
     gone = path(server, shared, check=False)
     assert gone.returncode == 3 and gone.stdout == "", gone.stderr
+
+
+def test_a_node_that_cannot_be_reached_says_nothing_about_the_source(server, tmp_path):
+    shared = tmp_path / "shared"
+    path(server, shared)
+    failed = path(server, shared, "--node", tmp_path / "none.sock", "--timeout", "3s", check=False)
+    assert failed.returncode != 0 and failed.stdout == "", failed.stderr
+    assert "going on with" not in failed.stderr
+
+
+def test_local_files_have_no_listings(server, tmp_path):
+    shared = tmp_path / "shared"
+    (tmp_path / "model").write_bytes(b"local")
+    forebay("path", tmp_path / "model", "--shared", shared)
+    assert list((shared / "listings").iterdir()) == []
+    path(server, shared)
+    assert len(list((shared / "listings").iterdir())) == 1

@@ -3,49 +3,16 @@
 #include <utility>
 
 #include "base/mapping.h"
-#include "base/size.h"
-#include "files/names.h"
+#include "model/brought_files.h"
 
 namespace forebay::cache {
 namespace {
 
 constexpr size_t kIdleListingsMax = 64;
 constexpr milliseconds kAdoptTime{30'000};
-// Packs are cut far below this.
-constexpr uint64_t kPackBytesMax = 64 * kMiB;
 
 std::shared_ptr<const void> Unowned(const std::string& bytes) {
   return {&bytes, [](const void*) {}};
-}
-
-// A manifest that a reader brings was made by some node, or so it says: what the engine
-// takes for granted is looked at, names above all, which must not lead out of the root.
-Status CheckBrought(const model::FilesManifest& manifest) {
-  auto wrong = [](const char* what) {
-    return Status::Corrupt(std::string("the files manifest does not add up: ") + what);
-  };
-  for (uint32_t i = 1; i < manifest.directories().size(); ++i) {
-    if (!files::WhyNoFileName(manifest.directory_path(i)).empty())
-      return wrong("folders");
-  }
-  for (uint32_t i = 0; i < manifest.files().size(); ++i) {
-    std::string_view name = manifest.file_name(i);
-    if (name.find('/') != name.npos || !files::WhyNoFileName(name).empty()) {
-      return wrong("names");
-    }
-    if (manifest.files()[i].size < 0) return wrong("sizes");
-    bool is_link = manifest.files()[i].is_link();
-    if (is_link && !files::WhyNoLinkTarget(manifest.link_target(i)).empty()) {
-      return wrong("links");
-    }
-  }
-  for (const model::PackRecord& pack : manifest.packs()) {
-    if (pack.size > kPackBytesMax) return wrong("packs");
-    for (uint32_t file : manifest.members(pack)) {
-      if (file >= manifest.files().size()) return wrong("members");
-    }
-  }
-  return Status::OK();
 }
 
 }  // namespace
@@ -118,7 +85,7 @@ Result<std::shared_ptr<FilesVersion>> FilesCatalog::LoadBrought(
   FB_ASSIGN_OR_RETURN(auto source, options_.open_source(from.uri, from.options));
   FB_ASSIGN_OR_RETURN(auto manifest,
                       model::FilesManifest::View(from.manifest, Unowned(from.manifest)));
-  FB_RETURN_NOT_OK(CheckBrought(*manifest));
+  FB_RETURN_NOT_OK(model::CheckBrought(*manifest));
   // A manifest names objects below its root: that must be a place that may be read.
   std::string root = std::string(manifest->root()) + "/";
   FB_RETURN_NOT_OK(options_.open_source(root, from.options).status());

@@ -8,8 +8,8 @@
 #include <random>
 #include <set>
 
-#include "files/names.h"
 #include "files/packs.h"
+#include "model/file_names.h"
 #include "model/files_manifest.h"
 #include "model/resolve_path.h"
 
@@ -95,7 +95,7 @@ TEST(FilesManifest, LeavesOutNamesThatNoFileCanHave) {
   EXPECT_EQ(manifest->files().size(), 2);
   EXPECT_EQ(manifest->left_out_count(), 11);
   EXPECT_EQ(manifest->left_out().size(), 11);
-  EXPECT_TRUE(WhyNoFileName(std::string(255, 'x') + "/..x/...").empty());
+  EXPECT_TRUE(model::WhyNoFileName(std::string(255, 'x') + "/..x/...").empty());
 }
 
 TEST(FilesManifest, IsTheSameWhateverOrderItWasListedIn) {

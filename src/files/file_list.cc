@@ -7,17 +7,18 @@
 
 #include "base/bytes.h"
 #include "base/status.h"
-#include "files/names.h"
+#include "model/file_names.h"
 
 namespace forebay::files {
 namespace {
 
 constexpr size_t kLeftOutNamesMax = 100;
+constexpr size_t kEtagBytesMax = 1024;
 
 }  // namespace
 
 void FileList::Add(std::string_view path, const model::ObjectIdentity& identity) {
-  std::string_view why = WhyNoFileName(path);
+  std::string_view why = model::WhyNoFileName(path);
   // An etag that long would be refused by every server it was sent to.
   if (why.empty() && identity.etag.size() >= kEtagBytesMax) why = "its etag is too long";
   if (!why.empty()) return LeaveOut(path, why);
@@ -31,14 +32,14 @@ void FileList::Add(std::string_view path, const model::ObjectIdentity& identity)
 }
 
 void FileList::AddLink(std::string_view path, std::string_view target, int64_t mtime_ns) {
-  std::string_view why = WhyNoFileName(path);
-  if (why.empty()) why = WhyNoLinkTarget(target);
+  std::string_view why = model::WhyNoFileName(path);
+  if (why.empty()) why = model::WhyNoLinkTarget(target);
   if (!why.empty()) return LeaveOut(path, why);
   AddEntry({.mtime_ns = mtime_ns, .kind = Kind::kLink}, path, target);
 }
 
 void FileList::AddFolder(std::string_view path) {
-  std::string_view why = WhyNoFileName(path);
+  std::string_view why = model::WhyNoFileName(path);
   if (!why.empty()) return LeaveOut(path, why);
   folders_.emplace_back(path);
 }

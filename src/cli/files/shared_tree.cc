@@ -6,8 +6,10 @@
 #include "base/uri.h"
 #include "cli/duration.h"
 #include "cli/output.h"
+#include "model/brought_files.h"
 #include "model/source_options.h"
 #include "reader/environment/source_environment.h"
+#include "reader/node_link.h"
 
 namespace forebay::cli {
 namespace {
@@ -32,15 +34,19 @@ Hash128 AskedOf(const std::string& uri, const reader::OpenOptions& options) {
   return HashBytes(out.bytes());
 }
 
-struct Seen {
-  std::shared_ptr<const model::FilesManifest> manifest;
-  int64_t at_ns = 0;
-};
-Result<Seen> FindSeen(storage::SharedDirectory& shared, const Hash128& asked) {
-  FB_ASSIGN_OR_RETURN(auto listing, shared.FindListing(asked));
-  auto bytes = std::make_shared<const std::string>(std::move(listing.bytes));
-  FB_ASSIGN_OR_RETURN(auto manifest, model::FilesManifest::View(*bytes, bytes));
-  return Seen{std::move(manifest), listing.seen_ns};
+// The same path on another host is another file; a URI with a password in it is nobody
+// else's business.
+bool IsForAll(std::string_view uri) {
+  return !uri.starts_with("file:") && RedactUri(uri) == uri;
+}
+
+// A node that is not there says nothing about the source.
+Status ReachNode(const reader::OpenOptions& options) {
+  reader::NodeLink link(options.node, [](const wire::Evicted&) {});
+  Deadline deadline = Deadline::After(options.timeout);
+  Status reached = link.Ensure(deadline);
+  bool ended = reached.code() == StatusCode::kUnavailable && link.generation() > 0;
+  return ended ? link.Ensure(deadline) : reached;  // just then: the next one
 }
 
 // Links are in the listing itself.
@@ -53,11 +59,24 @@ std::vector<Hash128> KeysOf(const model::FilesManifest& manifest) {
   return keys;
 }
 
-milliseconds AnswerTime(const Seen& seen) {
+milliseconds AnswerTime(const SeenTree& seen) {
   return kAnswerTime + kAnswerTimePerFile * seen.manifest->files().size();
 }
 
+std::string NotAllOf(const std::string& uri) {
+  return "not all files of " + RedactUri(uri) +
+         " are in the shared directory, and the source cannot be reached";
+}
+
 }  // namespace
+
+Result<SeenTree> FindSeen(storage::SharedDirectory& shared, const Hash128& asked) {
+  FB_ASSIGN_OR_RETURN(auto listing, shared.FindListing(asked));
+  auto bytes = std::make_shared<const std::string>(std::move(listing.bytes));
+  FB_ASSIGN_OR_RETURN(auto manifest, model::FilesManifest::View(*bytes, bytes));
+  FB_RETURN_NOT_OK(model::CheckBrought(*manifest));
+  return SeenTree{std::move(manifest), listing.seen_ns};
+}
 
 Result<SharedTree> SharedTree::Open(const FilesArguments& arguments,
                                     storage::SharedDirectory& shared) {
@@ -66,9 +85,11 @@ Result<SharedTree> SharedTree::Open(const FilesArguments& arguments,
   FB_RETURN_NOT_OK(reader::AddSourceEnvironment(uri, &options.source));
   SharedTree tree;
   tree.asked_ = AskedOf(uri, options);
-  auto seen = FindSeen(shared, tree.asked_);
+  Result<SeenTree> seen = Status::NotFound("nobody else would see the same");
+  if (IsForAll(uri)) seen = FindSeen(shared, tree.asked_);
   milliseconds patience = options.timeout;
   if (seen.ok()) {
+    FB_RETURN_NOT_OK(ReachNode(options));
     patience = std::min(patience, AnswerTime(*seen));
     tree.seen_version_ = seen->manifest->version();
   }
@@ -78,6 +99,9 @@ Result<SharedTree> SharedTree::Open(const FilesArguments& arguments,
     return tree;
   }
   if (!seen.ok() || !IsGone(opened.status())) return opened.status();
+  if (!shared.HasAll(KeysOf(*seen->manifest))) {
+    return opened.status().WithContext(NotAllOf(uri));
+  }
   Complain(fmt::format(
       "{} cannot be reached ({}): going on with its version {}, which hosts saw {}",
       RedactUri(uri), opened.status().message(), seen->manifest->version().ToHex(),
@@ -92,18 +116,13 @@ Result<SharedTree> SharedTree::Open(const FilesArguments& arguments,
 
 Status SharedTree::Explain(const Status& status) const {
   if (!offline_ || !IsGone(status)) return status;
-  return status.WithContext("not all files of " + RedactUri(files_->uri()) +
-                            " are in the shared directory, and the source cannot be "
-                            "reached");
+  return status.WithContext(NotAllOf(files_->uri()));
 }
 
 // A directory that cannot be written is used all the same.
 void SharedTree::Keep(storage::SharedDirectory& shared) const {
   const model::FilesManifest& manifest = *files_->manifest();
-  // A URI with a password in it is nobody else's business.
-  bool open = RedactUri(manifest.root()) == manifest.root() &&
-              RedactUri(files_->uri()) == files_->uri();
-  if (offline_ || !open) return;
+  if (offline_ || !IsForAll(manifest.root()) || !IsForAll(files_->uri())) return;
   if (seen_version_ != manifest.version() && !shared.HasAll(KeysOf(manifest))) return;
   (void)shared.KeepListing(asked_, manifest.bytes());
 }

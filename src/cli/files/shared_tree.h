@@ -7,9 +7,17 @@
 
 #include "base/hash.h"
 #include "cli/files/files_arguments.h"
+#include "model/files_manifest.h"
 #include "storage/shared/shared_directory.h"
 
 namespace forebay::cli {
+
+// What hosts saw at a source last; one that does not add up is none.
+struct SeenTree {
+  std::shared_ptr<const model::FilesManifest> manifest;
+  int64_t at_ns = 0;
+};
+Result<SeenTree> FindSeen(storage::SharedDirectory& shared, const Hash128& asked);
 
 class SharedTree {
  public:

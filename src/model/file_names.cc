@@ -1,6 +1,6 @@
-#include "files/names.h"
+#include "model/file_names.h"
 
-namespace forebay::files {
+namespace forebay::model {
 namespace {
 
 std::string_view WhyNoPart(std::string_view part) {
@@ -30,4 +30,4 @@ std::string_view WhyNoLinkTarget(std::string_view target) {
   return {};
 }
 
-}  // namespace forebay::files
+}  // namespace forebay::model

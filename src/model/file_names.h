@@ -5,11 +5,10 @@
 #include <cstddef>
 #include <string_view>
 
-namespace forebay::files {
+namespace forebay::model {
 
-constexpr size_t kNameBytesMax = 255;   // NAME_MAX of Linux
-constexpr size_t kPathBytesMax = 4000;  // below PATH_MAX, with room for a root
-constexpr size_t kEtagBytesMax = 1024;
+constexpr size_t kNameBytesMax = 255;     // NAME_MAX of Linux
+constexpr size_t kPathBytesMax = 4000;    // below PATH_MAX, with room for a root
 constexpr size_t kTargetBytesMax = 4095;  // PATH_MAX of Linux without its NUL
 
 // Why `path` (relative to the root) cannot be a file's; "" when it can: its parts are not
@@ -18,4 +17,4 @@ std::string_view WhyNoFileName(std::string_view path);
 // Why a link cannot lead to `target`, which may be any text that a link can hold.
 std::string_view WhyNoLinkTarget(std::string_view target);
 
-}  // namespace forebay::files
+}  // namespace forebay::model
