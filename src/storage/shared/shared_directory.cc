@@ -120,8 +120,12 @@ Status SharedDirectory::Prepare() {
   }
   for (const char* name : kSharedFolders) {
     Status made = MakeFolder(Folder(name));
-    // A directory that cannot be written can be read.
-    if (!made.ok() && made.code() != StatusCode::kPermission) return made;
+    // A directory that cannot be written can be read. One of an older version that is
+    // full has no folder for listings yet, and must open for gc.
+    bool spared =
+        made.code() == StatusCode::kPermission ||
+        (made.code() == StatusCode::kFull && std::string_view(name) == kSharedListings);
+    if (!made.ok() && !spared) return made;
   }
   return Status::OK();
 }

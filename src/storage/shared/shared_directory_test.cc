@@ -2,6 +2,8 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -17,6 +19,7 @@ namespace forebay::storage {
 namespace {
 
 namespace fs = std::filesystem;
+constexpr int kCannotTry = 77;
 
 class SharedDirectoryTest : public testing::Test {
  protected:
@@ -284,6 +287,49 @@ TEST_F(SharedDirectoryTest, AListingThatRotsIsNone) {
   std::string path = root_ + "/shared/listings/" + Hash128{1, 2}.ToHex();
   fs::resize_file(path, fs::file_size(path) - 1);
   EXPECT_EQ(shared->FindListing({1, 2}).status().code(), StatusCode::kCorrupt);
+}
+
+TEST_F(SharedDirectoryTest, AListingThatRotsIsWrittenAgain) {
+  auto shared = Open();
+  std::string path = root_ + "/shared/listings/" + Hash128{1, 2}.ToHex();
+  for (const char* rotten : {"righ", "wrong"}) {
+    ASSERT_TRUE(shared->KeepListing({1, 2}, "right").ok());
+    std::string sum;
+    std::getline(std::ifstream(path), sum);
+    std::ofstream(path) << sum << "\n" << rotten;
+    ASSERT_FALSE(shared->FindListing({1, 2}).ok());
+    ASSERT_TRUE(shared->KeepListing({1, 2}, "right").ok());
+    EXPECT_EQ(shared->FindListing({1, 2}).ValueOrDie().bytes, "right");
+  }
+}
+
+// In a file system of its own that is full: 0 when it opens there and can collect.
+int OpensWhereAllIsFull(const std::string& path) {
+  std::string user = std::to_string(::geteuid());
+  std::string group = std::to_string(::getegid());
+  if (::unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) return kCannotTry;
+  std::ofstream("/proc/self/uid_map") << "0 " + user + " 1";
+  std::ofstream("/proc/self/setgroups") << "deny";
+  std::ofstream("/proc/self/gid_map") << "0 " + group + " 1";
+  if (::mount("none", path.c_str(), "tmpfs", 0, "size=1m,nr_inodes=20") != 0) {
+    return kCannotTry;
+  }
+  if (!SharedDirectory::Open({.path = path + "/shared"}).ok()) return 1;
+  fs::remove(path + "/shared/listings");  // as an older version made it
+  for (int i = 0; std::ofstream(path + "/" + std::to_string(i)).is_open();) ++i;
+  if (::mkdir((path + "/more").c_str(), 0777) == 0 || errno != ENOSPC) return kCannotTry;
+  auto opened = SharedDirectory::Open({.path = path + "/shared"});
+  if (!opened.ok()) return 2;
+  return (*opened)->Collect({}).ok() ? 0 : 3;
+}
+
+TEST_F(SharedDirectoryTest, OneOfAnOlderVersionOpensWhereTheDiskIsFull) {
+  pid_t pid = ::fork();
+  if (pid == 0) ::_exit(OpensWhereAllIsFull(root_));
+  int status = 0;
+  ASSERT_EQ(::waitpid(pid, &status, 0), pid);
+  if (WEXITSTATUS(status) == kCannotTry) GTEST_SKIP() << "file systems cannot be made";
+  EXPECT_EQ(status, 0);
 }
 
 TEST_F(SharedDirectoryTest, RefusesAFolderThatHoldsOtherThings) {

@@ -28,14 +28,6 @@ Result<std::string> ReadAll(const std::string& path) {
   return text;
 }
 
-// It is the one that is there already.
-bool BeginsWith(const std::string& path, const std::string& sum) {
-  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-  char there[kSumBytes];
-  return fd.valid() && ::read(fd.get(), there, kSumBytes) == ssize_t{kSumBytes} &&
-         std::string_view(there, kSumBytes) == sum;
-}
-
 }  // namespace
 
 std::string SharedDirectory::ListingOf(const Hash128& asked) const {
@@ -53,14 +45,17 @@ Result<SharedDirectory::SeenListing> SharedDirectory::FindListing(const Hash128&
 
 Status SharedDirectory::KeepListing(const Hash128& asked, std::string_view bytes) {
   std::string path = ListingOf(asked);
+  // All of it is compared: one that rots is written again.
+  auto there = FindListing(asked);
+  if (there.ok() && there->bytes == bytes) return TouchNow(path);
   std::string sum = SumOf(asked, bytes);
-  if (BeginsWith(path, sum)) return TouchNow(path);
   std::string temp = Folder(kSharedTemp) + "/" + UniqueName();
   UniqueFd fd(::open(temp.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666));
   if (!fd.valid()) return ErrnoStatus(errno, "make " + temp);
   ShareLikeFolder(fd.get(), temp);
   Status status = WriteAll(fd.get(), sum.data(), sum.size());
   if (status.ok()) status = WriteAll(fd.get(), bytes.data(), bytes.size());
+  if (status.ok() && ::fsync(fd.get()) != 0) status = ErrnoStatus(errno, "write " + temp);
   if (status.ok() && ::rename(temp.c_str(), path.c_str()) != 0) {
     status = ErrnoStatus(errno, "write " + path);
   }

@@ -5,6 +5,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <thread>
 #include <vector>
 
 #include "base/hash.h"
@@ -13,6 +16,8 @@
 namespace forebay::storage {
 namespace {
 
+constexpr int kLockAttempts = 20;
+constexpr std::chrono::milliseconds kLockPause{5};
 constexpr size_t kHexDigits = 32;
 constexpr size_t kLineBytes = 2 * kHexDigits + 2;
 
@@ -29,6 +34,18 @@ std::vector<std::string> ReadLines(int fd, size_t count_max) {
     lines.push_back(text.substr(static_cast<size_t>(at), kLineBytes));
   }
   return lines;
+}
+
+// Whoever has the lock has it for a moment; where it stays taken (a home folder's server
+// lost its holder) nobody waits: a line that is lost costs one more reading. Where locks
+// do not work, a line of another process may be lost.
+bool LockSoon(int fd) {
+  for (int attempt = 0; attempt < kLockAttempts; ++attempt) {
+    if (::flock(fd, LOCK_EX | LOCK_NB) == 0) return true;
+    if (errno != EWOULDBLOCK && errno != EINTR) return true;
+    std::this_thread::sleep_for(kLockPause);
+  }
+  return false;
 }
 
 }  // namespace
@@ -50,8 +67,7 @@ void VerifiedFiles::Remember(std::string_view path, std::string_view state) cons
   if (options_.folder.empty()) return;
   UniqueFd fd(::open(BucketOf(path).c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   if (!fd.valid()) return;
-  // Where locks do not work, a line of another process may be lost.
-  (void)::flock(fd.get(), LOCK_EX);
+  if (!LockSoon(fd.get())) return;
   std::string line = LineOf(path, state);
   auto lines = ReadLines(fd.get(), options_.lines_max);
   std::erase_if(lines, [&](const std::string& other) {

@@ -1,12 +1,16 @@
 #include "storage/shared/verified_files.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <filesystem>
 #include <thread>
 #include <vector>
+
+#include "base/unique_fd.h"
 
 namespace forebay::storage {
 namespace {
@@ -57,6 +61,18 @@ TEST_F(VerifiedFilesTest, WithoutAFolderItRemembersNothing) {
   VerifiedFiles none({.folder = ""});
   none.Remember("/a", "1");
   EXPECT_FALSE(none.Has("/a", "1"));
+}
+
+TEST_F(VerifiedFilesTest, WaitsForNoLockThatStaysTaken) {
+  Open().Remember("/a", "1");
+  std::string bucket = fs::directory_iterator(folder_)->path();
+  UniqueFd taken(::open(bucket.c_str(), O_RDWR));
+  ASSERT_EQ(::flock(taken.get(), LOCK_EX), 0);
+  Open().Remember("/a", "2");  // would never end
+  EXPECT_TRUE(Open().Has("/a", "1"));
+  taken.Reset();
+  Open().Remember("/a", "2");
+  EXPECT_TRUE(Open().Has("/a", "2"));
 }
 
 TEST_F(VerifiedFilesTest, ProcessesLoseNothingOfEachOther) {
