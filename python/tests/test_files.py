@@ -136,6 +136,46 @@ def test_a_changed_file_is_an_error_and_refresh_shows_it(tmp_path):
     assert (files.read("y"), files.read("z")) == (b"new", b"newer")
 
 
+class RefreshedAfter:
+    """The native tree of some files, which are refreshed right after its method `when` was
+    called for the first time; a file was added in front before that."""
+
+    def __init__(self, files, folder, when):
+        self.files, self.folder, self.when = files, folder, when
+        self.tree, files._tree = files._tree, self
+
+    def __getattr__(self, name):
+        found = getattr(self.tree, name)
+        if name != self.when or self.files._tree is not self:
+            return found
+
+        def call(*arguments):
+            out = found(*arguments)
+            write_tree(self.folder, {"0": 7}, seed=2)
+            assert self.files.refresh()
+            return out
+        return call
+
+
+@pytest.mark.parametrize("when", ["find_file", "bring"])
+def test_a_refresh_meanwhile_mixes_no_files(tmp_path, when):
+    contents = write_tree(tmp_path, {"a": 1000, "b": 2000, "c": 100_000})
+    files = forebay.files(tmp_path)
+    RefreshedAfter(files, tmp_path, when)
+    assert files.read_many(contents) == list(contents.values())
+    assert files.exists("0") and files.read_many(contents) == list(contents.values())
+
+
+@pytest.mark.parametrize("path", ["a", "c"])
+def test_a_refresh_meanwhile_opens_no_other_file(tmp_path, path):
+    contents = write_tree(tmp_path, {"a": 1000, "b": 2000, "c": 100_000})
+    for read in (lambda files: files.open(path).read(), lambda files: files.read(path)):
+        files = forebay.files(tmp_path)
+        RefreshedAfter(files, tmp_path, "find_file")
+        assert read(files) == contents[path] and files.exists("0")
+        (tmp_path / "0").unlink()
+
+
 def test_reading_goes_on_when_the_node_dies(tree):
     folder, contents = tree
     files = forebay.files(folder)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from test_files import SIZES, write_tree
+from test_files import SIZES, RefreshedAfter, write_tree
 
 import forebay
 
@@ -110,38 +110,86 @@ def test_another_process_sees_the_same_version_or_says_so(tmp_path, run_python):
     assert run_python(code, pickle.dumps(fs).hex()).strip() == (b"x" * 1000).hex()
 
 
+def test_a_newer_version_that_is_sent_is_opened_once(tmp_path):
+    write_tree(tmp_path / "tree", {"f": 1000})
+    source = str(tmp_path / "tree")
+    old = fsspec.filesystem("forebay", source=source)
+    contents = write_tree(tmp_path / "tree", {"f": 1000, "g": 10})
+    sent = pickle.dumps(fsspec.filesystem("forebay", source=source, skip_instance_cache=True))
+    new = pickle.loads(sent)
+    assert new is not old and new.cat("g") == contents["g"]
+    assert pickle.loads(sent) is new
+    assert not old.exists("g")
+
+
+def test_a_relative_source_is_where_the_process_was(tmp_path, monkeypatch):
+    made, contents = [], []
+    for seed in (1, 2):
+        place = tmp_path / str(seed)
+        contents.append(write_tree(place / "tree", {"f": 1000}, seed))
+        monkeypatch.chdir(place)
+        made.append(fsspec.filesystem("forebay", source="tree"))
+    assert made[0] is not made[1] and contents[0] != contents[1]
+    for fs, files in zip(made, contents, strict=True):
+        assert fs.cat("f") == files["f"]
+        assert pickle.loads(pickle.dumps(fs)) is fs
+
+
+def test_a_refresh_meanwhile_mixes_no_files(tmp_path):
+    contents = write_tree(tmp_path, {"a": 1000, "b": 2000, "c": 100_000})
+    fs = fsspec.filesystem("forebay", source=str(tmp_path), skip_instance_cache=True)
+    RefreshedAfter(fs.files, tmp_path, "bring")
+    assert fs.cat(list(contents)) == contents
+    assert fs.exists("0")
+
+
 FORKS = """
-import fsspec, os, random, signal, sys, threading, warnings
+import fsspec, hashlib, os, random, signal, sys, threading, warnings
 warnings.simplefilter("ignore", DeprecationWarning)  # of fork beside threads
 fs = fsspec.filesystem("forebay", source=sys.argv[1])
 names, over = fs.find(""), threading.Event()
-sizes = {name: fs.info(name)["size"] for name in names}
-def read(seed, times):
+def digest(data):
+    return hashlib.sha256(data).digest()
+digests = {}
+for name in names:
+    with open(os.path.join(sys.argv[1], name), "rb") as file:
+        digests[name] = digest(file.read())
+def read(seed, times, done):
     rng = random.Random(seed)
-    while times and not over.is_set():
+    while len(done) < times and not over.is_set():
         name = rng.choice(names)
         with fs.open(name) as file:
-            assert len(file.read()) == len(fs.cat(name)) == sizes[name]
-        times -= 1
-threads = [threading.Thread(target=read, args=(i, 10**9)) for i in range(4)]
+            assert digest(file.read()) == digest(fs.cat(name)) == digests[name], name
+        done.append(name)
+reads, errors = [[] for _ in range(4)], []
+def read_on(seed):
+    try:
+        read(seed, 10**9, reads[seed])
+    except BaseException as error:
+        errors.append(error)
+threads = [threading.Thread(target=read_on, args=(i,), daemon=True) for i in range(4)]
 for thread in threads:
     thread.start()
-good = 0
+good, before = 0, sum(map(len, reads))
 for i in range(20):
     child = os.fork()
     if child == 0:
         signal.alarm(30)
-        read(100 + i, 10)
+        read(100 + i, 10, [])
         again = fsspec.filesystem("forebay", source=sys.argv[1])
         os._exit(0 if again is not fs and again.cat(names[0]) == fs.cat(names[0]) else 1)
     good += os.waitpid(child, 0)[1] == 0
+went_on = sum(map(len, reads)) > before
 over.set()
-print(good)
+for thread in threads:
+    thread.join(30)
+    assert not thread.is_alive()
+print(good, went_on, errors)
 """
 
 
 def test_forks_in_the_middle_of_reads_go_on_reading(tree, run_python):
-    assert run_python(FORKS, tree[0]) == "20\n"
+    assert run_python(FORKS, tree[0]) == "20 True []\n"
 
 
 def test_the_source_may_be_set_for_the_process(tree, run_python, monkeypatch):
