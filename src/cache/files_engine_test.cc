@@ -282,7 +282,8 @@ TEST_F(FilesEngineTest, ATreeWhoseSourceHangsLeavesMemoryAndPacksToOthers) {
   for (int i = 0; i < 10; ++i) memory_->Put("s3://b/other/" + std::to_string(i), "there");
   memory_->Put("s3://b/other/x", std::string(8 * kMiB, 'x'));
   auto hangs = Open();
-  auto other = engine_->catalog().Open("s3://b/other", {}, Deadline::Never()).ValueOrDie();
+  auto other =
+      engine_->catalog().Open("s3://b/other", {}, Deadline::Never()).ValueOrDie();
   std::promise<void> answer;
   auto answered = answer.get_future().share();
   source_->Add({.uri_contains = "/images/", .times = 10'000, .before = [answered] {
