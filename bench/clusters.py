@@ -13,7 +13,7 @@ from flight import BATCH_BYTES, bare_server, best_size, drain
 from harness import ROOT, ROUNDS, end_node, ratio, timed
 from tables import wide_table
 
-sys.path.append(str(ROOT / "tests" / "cluster"))
+sys.path += [str(ROOT / "tests" / "cluster"), str(ROOT / "tests" / "support")]
 from cluster import Cluster  # noqa: E402
 
 TABLE_BYTES = 1 << 30

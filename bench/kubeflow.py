@@ -17,7 +17,7 @@ from harness import BUILD, ROOT, ROUNDS, ratio
 from tables import narrow_table, wide_table
 
 os.environ.setdefault("FOREBAY_BIN_DIR", str(BUILD))
-sys.path.insert(0, str(ROOT / "tests" / "cluster"))
+sys.path += [str(ROOT / "tests" / "cluster"), str(ROOT / "tests" / "support")]
 from cluster import Cluster  # noqa: E402
 from data_cache import DataCache  # noqa: E402
 

@@ -38,11 +38,16 @@ inline constexpr std::string_view kHdfsOptions[] = {"hdfs.http-port", "hdfs.toke
 
 // Those that say where a URI leads, not who asks or how.
 inline constexpr std::string_view kPlaceOptions[] = {
-    "s3.endpoint",      "client.endpoint",
-    "gcs.service.host", "adls.account-name",
-    "hdfs.http-port",   "adls.blob-storage-authority",
-    "hdfs.webhdfs",     "adls.blob-storage-scheme",
-    "file.links",       "adls.dfs-storage-authority",
+    "s3.endpoint",
+    "gcs.service.host",
+    "hdfs.http-port",
+    "hdfs.webhdfs",
+    "file.links",
+    "adls.account-name",
+    "adls.blob-storage-authority",
+    "adls.blob-storage-scheme",
+    "adls.dfs-storage-authority",
+    "adls.dfs-storage-scheme",
 };
 
 // One of the above.

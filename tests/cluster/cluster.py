@@ -9,11 +9,11 @@ import socket
 import subprocess
 import sys
 import tempfile
-import time
 import urllib.request
 from pathlib import Path
 
 import pyarrow.flight as flight
+from processes import wait_until
 
 ROOT = Path(__file__).resolve().parents[2]
 BIN = Path(os.environ.get("FOREBAY_BIN_DIR", ROOT / "bin"))
@@ -35,13 +35,6 @@ def free_port():
         if port not in _given:
             _given.add(port)
             return port
-
-
-def wait_until(condition, otherwise, seconds=30):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, otherwise
-        time.sleep(0.02)
 
 
 class Process:
