@@ -85,7 +85,7 @@ def reading(table, alone, order, counted=True, **how):
             yield cluster, going_on
         if counted:
             # Whoever comes to have all rows mapped asks no more.
-            asked = min(going_on.epochs, 100)
+            asked = min(going_on.epochs, 10)
             assert brought(cluster, reader) > asked, "the reader asked nobody"
 
 
