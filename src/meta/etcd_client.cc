@@ -19,10 +19,15 @@ json Parse(std::string_view text) {
   return json::parse(text, nullptr, /*allow_exceptions=*/false);
 }
 
+int64_t GrpcCodeIn(const json& body) {
+  if (!body.is_object()) return 0;
+  auto found = body.find("code");
+  return found != body.end() && found->is_number_integer() ? found->get<int64_t>() : 0;
+}
+
 // The gateway's errors carry a gRPC code. Without one, the HTTP status must do.
 StatusCode CodeOf(int http_status, const json& body) {
-  int code = body.is_object() ? body.value("code", 0) : 0;
-  switch (code) {
+  switch (GrpcCodeIn(body)) {
     case 3:
     case 9:
     case 11: return StatusCode::kInvalid;
@@ -67,10 +72,11 @@ EtcdClient::EtcdClient(EtcdOptions options)
 
 http::Request EtcdClient::Request(const std::string& endpoint, const std::string& path,
                                   const json& request) {
-  http::Request made{.method = "POST",
-                     .url = endpoint + "/v3/" + path,
-                     .headers = {{"Content-Type", "application/json"}},
-                     .body = request.dump()};
+  http::Request made{
+      .method = "POST",
+      .url = endpoint + "/v3/" + path,
+      .headers = {{"Content-Type", "application/json"}},
+      .body = request.dump(-1, ' ', false, json::error_handler_t::replace)};
   std::lock_guard lock(token_mutex_);
   if (!token_.empty()) made.headers.push_back({"Authorization", token_});
   return made;
@@ -108,8 +114,12 @@ Status EtcdClient::SignIn(const std::string& endpoint) {
   FB_ASSIGN_OR_RETURN(json answer,
                       Send(endpoint, "auth/authenticate",
                            {{"name", options_.user}, {"password", options_.password}}));
+  auto token = answer.find("token");
+  if (token == answer.end() || !token->is_string()) {
+    return Status::Corrupt(fmt::format("etcd at {} signs in without a token", endpoint));
+  }
   std::lock_guard lock(token_mutex_);
-  token_ = answer.value("token", "");
+  token_ = token->get<std::string>();
   return Status::OK();
 }
 

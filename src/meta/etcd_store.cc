@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <random>
 #include <thread>
 #include <utility>
 
@@ -79,6 +80,33 @@ std::string Cut(std::string* text, char at) {
   return tail;
 }
 
+// Every value is written with a mark of its own behind it: that is how a writer whose
+// answer was lost tells its value from the same one written by another.
+constexpr std::string_view kMarkBegin = "\n#";
+constexpr size_t kMarkBytes = kMarkBegin.size() + 16;
+
+std::string NewMark() {
+  std::random_device random;
+  return fmt::format("{}{:08x}{:08x}", kMarkBegin, random(), random());
+}
+
+std::string WithoutMark(std::string text) {
+  if (text.size() < kMarkBytes) return text;
+  std::string_view mark = std::string_view(text).substr(text.size() - kMarkBytes);
+  bool is_mark =
+      mark.starts_with(kMarkBegin) &&
+      mark.find_first_not_of("0123456789abcdef", kMarkBegin.size()) == mark.npos;
+  if (is_mark) text.resize(text.size() - kMarkBytes);
+  return text;
+}
+
+std::optional<std::string> BytesIn(const json& object, const char* name) {
+  const json& text = In(object, name);
+  if (text.is_string()) return Base64Decode(text.get_ref<const std::string&>());
+  // The gateway leaves empty ones out.
+  return text.is_object() ? std::optional<std::string>("") : std::nullopt;
+}
+
 std::string Environment(const char* name) {
   const char* value = std::getenv(name);
   return value == nullptr ? "" : value;
@@ -130,15 +158,16 @@ std::string EtcdStore::Encoded(const std::string& key) const {
 }
 
 Result<Entry> EtcdStore::EntryOf(const json& pair) const {
-  auto key = Base64Decode(pair.value("key", ""));
-  auto value = Base64Decode(pair.value("value", ""));
+  auto key = BytesIn(pair, "key");
+  auto value = BytesIn(pair, "value");
   auto version = static_cast<uint64_t>(NumberIn(pair, "mod_revision"));
   if (!key.has_value() || !value.has_value() || !key->starts_with(prefix_) ||
       version == kAbsent) {
     return Status::Corrupt("etcd gave a key that makes no sense");
   }
-  return Entry{
-      .key = key->substr(prefix_.size()), .value = *std::move(value), .version = version};
+  return Entry{.key = key->substr(prefix_.size()),
+               .value = WithoutMark(*std::move(value)),
+               .version = version};
 }
 
 json EtcdStore::RangeOf(const std::string& prefix) const {
@@ -159,21 +188,21 @@ Result<Entry> EtcdStore::Get(const std::string& key) {
   return EntryOf(pairs[0]);
 }
 
-Result<uint64_t> EtcdStore::AfterRefusedPut(const EtcdClient::Answer& answer,
-                                            const std::string& key,
-                                            const std::string& value) const {
-  const json& pairs = KeysRead(answer.body);
-  if (answer.repeated && pairs.is_array() && !pairs.empty()) {
-    // The first attempt went through, only its answer was lost.
-    FB_ASSIGN_OR_RETURN(Entry entry, EntryOf(pairs[0]));
-    if (entry.value == value) return entry.version;
+// Ours all the same where the key holds what this call wrote: an attempt went through,
+// only its answer was lost.
+Result<uint64_t> EtcdStore::AfterRefusedPut(const json& answer, const std::string& key,
+                                            const std::string& marked) const {
+  const json& pairs = KeysRead(answer);
+  if (pairs.is_array() && !pairs.empty() && BytesIn(pairs[0], "value") == marked) {
+    return static_cast<uint64_t>(NumberIn(pairs[0], "mod_revision"));
   }
   return VersionChanged(key);
 }
 
 Result<uint64_t> EtcdStore::Put(const std::string& key, const std::string& value,
                                 const PutOptions& options) {
-  json put = {{"key", Encoded(key)}, {"value", Base64Encode(value)}};
+  std::string marked = value + NewMark();
+  json put = {{"key", Encoded(key)}, {"value", Base64Encode(marked)}};
   if (options.lease != kNoLease) put["lease"] = std::to_string(options.lease);
   json request = {{"success", ListOf({{"request_put", put}})},
                   {"failure", ListOf({{"request_range", {{"key", Encoded(key)}}}})}};
@@ -184,7 +213,7 @@ Result<uint64_t> EtcdStore::Put(const std::string& key, const std::string& value
   if (answer.status().code() == StatusCode::kNotFound) return NoSuchLease(options.lease);
   if (!answer.ok()) return answer.status();
   if (Succeeded(answer->body)) return RevisionOf(answer->body);
-  return AfterRefusedPut(*answer, key, value);
+  return AfterRefusedPut(answer->body, key, marked);
 }
 
 Status EtcdStore::Delete(const std::string& key, std::optional<uint64_t> if_version) {

@@ -34,9 +34,8 @@ class EtcdStore : public MetaStore {
   Result<Entry> EntryOf(const nlohmann::json& pair) const;
   nlohmann::json RangeOf(const std::string& prefix) const;
   nlohmann::json CompareWith(const std::string& key, uint64_t version) const;
-  Result<uint64_t> AfterRefusedPut(const EtcdClient::Answer& answer,
-                                   const std::string& key,
-                                   const std::string& value) const;
+  Result<uint64_t> AfterRefusedPut(const nlohmann::json& answer, const std::string& key,
+                                   const std::string& marked) const;
   Result<uint64_t> Watch(const std::string& prefix, uint64_t revision, Deadline deadline);
 
   std::string prefix_;

@@ -13,8 +13,8 @@ constexpr milliseconds kLeaseLook{20};
 
 }  // namespace
 
-void MemoryStore::Changed(const std::string& key) {
-  changes_[key] = ++revision_;
+void MemoryStore::Changed() {
+  ++revision_;
   changed_.notify_all();
 }
 
@@ -22,7 +22,7 @@ void MemoryStore::EndLocked(LeaseId lease) {
   leases_.erase(lease);
   for (auto it = values_.begin(); it != values_.end();) {
     if (it->second.lease == lease) {
-      Changed(it->first);
+      Changed();
       it = values_.erase(it);
     } else {
       ++it;
@@ -63,7 +63,7 @@ Result<uint64_t> MemoryStore::Put(const std::string& key, const std::string& val
   if (options.lease != kNoLease && !leases_.contains(options.lease)) {
     return NoSuchLease(options.lease);
   }
-  Changed(key);
+  Changed();
   values_[key] = {value, revision_, options.lease};
   return revision_;
 }
@@ -74,7 +74,7 @@ Status MemoryStore::Delete(const std::string& key, std::optional<uint64_t> if_ve
   if (!values_.contains(key)) return NoSuchKey(key);
   FB_RETURN_NOT_OK(CheckVersion(key, if_version));
   values_.erase(key);
-  Changed(key);
+  Changed();
   return Status::OK();
 }
 
@@ -89,21 +89,12 @@ Result<Listing> MemoryStore::List(const std::string& prefix) {
   return listing;
 }
 
-uint64_t MemoryStore::ChangedBelow(const std::string& prefix) const {
-  uint64_t last = 0;
-  for (auto it = changes_.lower_bound(prefix);
-       it != changes_.end() && it->first.starts_with(prefix); ++it) {
-    last = std::max(last, it->second);
-  }
-  return last;
-}
-
-Result<uint64_t> MemoryStore::WaitForChange(const std::string& prefix, uint64_t revision,
+Result<uint64_t> MemoryStore::WaitForChange(const std::string&, uint64_t revision,
                                             Deadline deadline) {
   std::unique_lock lock(mutex_);
   while (true) {
     Expire();
-    if (ChangedBelow(prefix) > revision) return revision_;
+    if (revision_ > revision) return revision_;
     if (deadline.passed()) return revision;
     changed_.wait_for(lock, std::min(kLeaseLook, deadline.Remaining()));
   }

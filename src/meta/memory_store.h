@@ -40,16 +40,13 @@ class MemoryStore : public MetaStore {
   // All under the mutex.
   void Expire();
   void EndLocked(LeaseId lease);
-  void Changed(const std::string& key);
+  void Changed();
   Status CheckVersion(const std::string& key, std::optional<uint64_t> expected) const;
-  uint64_t ChangedBelow(const std::string& prefix) const;
 
   const Clock* clock_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::map<std::string, Value> values_;
-  // The revision of each key's last change, deletions included.
-  std::map<std::string, uint64_t> changes_;
   std::map<LeaseId, Lease> leases_;
   uint64_t revision_ = 1;
   LeaseId next_lease_ = 1;

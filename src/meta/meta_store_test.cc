@@ -212,6 +212,83 @@ TEST_P(MetaStoreTest, LetsGoOfALeaseWithTheNextPut) {
   EXPECT_EQ(Value("a"), "2");
 }
 
+TEST_P(MetaStoreTest, EndsALeaseAtItsTimeAndNotBefore) {
+  if (IsEtcd()) GTEST_SKIP() << "it has a clock of its own";
+  LeaseId lease = store_->GrantLease(milliseconds(1'000)).ValueOrDie();
+  Put("a", "1", {.lease = lease});
+  uint64_t before = store_->List("").ValueOrDie().revision;
+  PassTime(milliseconds(999));
+  EXPECT_EQ(Value("a"), "1");
+  ASSERT_TRUE(store_->KeepAlive(lease).ok());
+  PassTime(milliseconds(999));
+  EXPECT_EQ(Value("a"), "1") << "it began anew, for its whole time";
+  EXPECT_EQ(store_->List("").ValueOrDie().revision, before) << "nothing changed so far";
+  PassTime(milliseconds(1));
+  EXPECT_EQ(Value("a"), "not found");
+  EXPECT_GT(store_->List("").ValueOrDie().revision, before);
+  EXPECT_EQ(store_->EndLease(lease).code(), StatusCode::kNotFound);
+}
+
+TEST_P(MetaStoreTest, EndsOneLeaseAmongOthers) {
+  LeaseId brief = store_->GrantLease(milliseconds(1'000)).ValueOrDie();
+  LeaseId lasting = store_->GrantLease(milliseconds(60'000)).ValueOrDie();
+  Put("a", "1", {.lease = brief});
+  Put("b", "1", {.lease = lasting});
+  PassTime(milliseconds(IsEtcd() ? 2'600 : 1'000));
+  EXPECT_EQ(Value("a"), "not found");
+  EXPECT_EQ(Value("b"), "1");
+  EXPECT_TRUE(store_->KeepAlive(lasting).ok());
+  EXPECT_NE(store_->GrantLease(milliseconds(1'000)).ValueOrDie(), brief)
+      << "ids are not used again";
+}
+
+TEST_P(MetaStoreTest, MovesAKeyToTheLeaseOfTheNextPut) {
+  LeaseId first = store_->GrantLease(milliseconds(60'000)).ValueOrDie();
+  LeaseId second = store_->GrantLease(milliseconds(60'000)).ValueOrDie();
+  Put("a", "1", {.lease = first});
+  Put("a", "2", {.lease = second});
+  EXPECT_TRUE(store_->EndLease(first).ok());
+  EXPECT_EQ(Value("a"), "2");
+  EXPECT_TRUE(store_->EndLease(second).ok());
+  EXPECT_EQ(Value("a"), "not found");
+}
+
+TEST_P(MetaStoreTest, ChangesNothingWhereItRefuses) {
+  uint64_t version = Put("a", "1");
+  uint64_t revision = store_->List("").ValueOrDie().revision;
+  EXPECT_EQ(store_->Put("a", "2", {.if_version = version + 1}).status().code(),
+            StatusCode::kChanged);
+  EXPECT_EQ(store_->Put("a", "2", {.if_version = version - 1}).status().code(),
+            StatusCode::kChanged);
+  EXPECT_EQ(store_->Put("a", "2", {.lease = 123'456}).status().code(),
+            StatusCode::kNotFound);
+  EXPECT_EQ(store_->Delete("a", version + 1).code(), StatusCode::kChanged);
+  EXPECT_EQ(store_->Delete("b", version).code(), StatusCode::kNotFound);
+  EXPECT_EQ(store_->KeepAlive(123'456).code(), StatusCode::kNotFound);
+  EXPECT_EQ(store_->EndLease(123'456).code(), StatusCode::kNotFound);
+  auto listing = store_->List("").ValueOrDie();
+  EXPECT_EQ(listing.revision, revision);
+  ASSERT_EQ(listing.entries.size(), 1U);
+  EXPECT_EQ(listing.entries[0], (Entry{"a", "1", version}));
+}
+
+TEST_P(MetaStoreTest, TakesAKeyThatWasDeletedForAbsent) {
+  uint64_t first = Put("a", "1", {.if_version = kAbsent});
+  ASSERT_TRUE(store_->Delete("a", first).ok());
+  EXPECT_EQ(store_->Put("a", "2", {.if_version = first}).status().code(),
+            StatusCode::kChanged);
+  EXPECT_GT(Put("a", "3", {.if_version = kAbsent}), first);
+}
+
+TEST_P(MetaStoreTest, WaitsOnFromTheRevisionItGave) {
+  uint64_t revision = store_->List("a").ValueOrDie().revision;
+  Put("a", "1");
+  uint64_t changed = Wait("a", revision, 10'000).ValueOrDie();
+  EXPECT_GT(changed, revision);
+  EXPECT_EQ(Wait("a", changed, 30).ValueOrDie(), changed) << "nothing new";
+  EXPECT_EQ(store_->List("a").ValueOrDie().revision, changed);
+}
+
 INSTANTIATE_TEST_SUITE_P(Stores, MetaStoreTest,
                          ::testing::Values("Memory", "Sqlite", "Etcd"),
                          [](const auto& info) { return std::string(info.param); });

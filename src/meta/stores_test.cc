@@ -55,6 +55,36 @@ TEST(SqliteStore, IsThereAfterARestartAndForItsOwnerAlone) {
   EXPECT_GT(store->Put("a", "2", {}).ValueOrDie(), version);
 }
 
+TEST(SqliteStore, EndsLeasesOfAnEarlierBoot) {
+  TempFolder folder;
+  std::string path = folder.path() + "/meta.db";
+  FakeClock clock;
+  auto store = SqliteStore::Open(path, &clock).ValueOrDie();
+  LeaseId earlier = store->GrantLease(milliseconds(60'000)).ValueOrDie();
+  ASSERT_TRUE(store->Put("leader", "old", {.lease = earlier}).ok());
+  ASSERT_TRUE(store->Put("stays", "1", {}).ok());
+  // As if the machine had been started anew: its monotonic clock, too.
+  auto database = sqlite::Database::Open(path, {.mode = sqlite::Mode::kReadWrite});
+  ASSERT_TRUE(database->Execute("UPDATE leases SET boot = 'an earlier one'").ok());
+  LeaseId later = store->GrantLease(milliseconds(60'000)).ValueOrDie();
+  ASSERT_TRUE(store->Put("now", "1", {.lease = later}).ok());
+  EXPECT_EQ(store->Get("leader").status().code(), StatusCode::kNotFound);
+  EXPECT_EQ(store->KeepAlive(earlier).code(), StatusCode::kNotFound);
+  EXPECT_TRUE(store->Get("stays").ok());
+  EXPECT_TRUE(store->Get("now").ok());
+}
+
+TEST(SqliteStore, RefusesAFormatOfALaterRelease) {
+  TempFolder folder;
+  std::string path = folder.path() + "/meta.db";
+  ASSERT_TRUE(SqliteStore::Open(path).ok());
+  {
+    auto database = sqlite::Database::Open(path, {.mode = sqlite::Mode::kReadWrite});
+    ASSERT_TRUE(database->Execute("PRAGMA user_version=2").ok());
+  }
+  EXPECT_EQ(SqliteStore::Open(path).status().code(), StatusCode::kUnsupported);
+}
+
 TEST(SqliteStore, SharesItsFileWithAnotherProcess) {
   TempFolder folder;
   std::string path = folder.path() + "/meta.db";
