@@ -105,7 +105,7 @@ def end_nodes():
 
 
 @pytest.mark.parametrize("tiers", STORES)
-@pytest.mark.parametrize("wanted_kills", [20, pytest.param(200, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("wanted_kills", [8, pytest.param(200, marks=pytest.mark.slow)])
 def test_readers_outlive_every_node(table, tmp_path, monkeypatch, tiers, wanted_kills):
     print(f"FOREBAY_CHAOS_SEED={SEED}")
     rng = random.Random(SEED)

@@ -33,7 +33,7 @@ def supervisor_of(mounts, mount):
 
 @pytest.mark.parametrize("profile", ["small", "large"])
 @pytest.mark.parametrize(
-    "kills", [8, pytest.param(100, marks=[pytest.mark.slow, pytest.mark.timeout(600)])])
+    "kills", [4, pytest.param(100, marks=[pytest.mark.slow, pytest.mark.timeout(600)])])
 def test_the_serving_process_is_killed_under_32_readers(mounts, publish, readers, source, profile,
                                                        kills):
     mount = mounts.mount(*publish(source), "--profile", profile)
