@@ -10,15 +10,10 @@ import urllib.request
 from pathlib import Path
 
 import nodes
+from ports import free_port
 
 SERVERS = Path(__file__).resolve().parents[2] / "tests/servers"
 KEY, SECRET, BUCKET = "FOREBAYTESTKEY", "FOREBAYTESTSECRET", "lake"
-
-
-def free_port():
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return free.getsockname()[1]
 
 
 def answers(port):

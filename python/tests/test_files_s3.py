@@ -2,7 +2,6 @@
 
 import concurrent.futures
 import random
-import socket
 import subprocess
 import sys
 import time
@@ -11,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from nodes import PROGRAMS
+from ports import free_port
 from test_s3 import s3  # noqa: F401 - a fixture
 
 import forebay
@@ -112,12 +112,11 @@ def test_pull_brings_a_bucket_to_disk(bucket, tmp_path):
     assert got == contents
 
 
+@pytest.mark.alone
 def test_cached_files_are_read_while_the_source_hangs(bucket):
     options, contents = bucket
     upstream = options["s3.endpoint"].rsplit(":", 1)[1]
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     proxy = subprocess.Popen([sys.executable, PROXY, str(port), upstream])
 
     def ask(what):

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.fs
 import pyarrow.parquet as pq
 import pytest
+from ports import free_port
 
 import forebay
 
@@ -34,9 +35,7 @@ def s3(tmp_path_factory, numbers):
     server = find_server()
     if server is None and not os.environ.get("CI"):
         pytest.skip("versitygw is not there: run tools/setup-test")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     folder = tmp_path_factory.mktemp("s3")
     (folder / "data").mkdir()
     environment = {**os.environ, "ROOT_ACCESS_KEY": KEY, "ROOT_SECRET_KEY": SECRET}

@@ -2,10 +2,8 @@
 
 import json
 import os
-import random
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -13,28 +11,11 @@ import urllib.request
 from pathlib import Path
 
 import pyarrow.flight as flight
+from ports import free_port
 from processes import wait_until
 
 ROOT = Path(__file__).resolve().parents[2]
 BIN = Path(os.environ.get("FOREBAY_BIN_DIR", ROOT / "bin"))
-
-
-_given = set()
-
-
-def free_port():
-    """One that nobody has and that was not given out here before, since it may not be taken yet.
-    Below those that the system gives to outgoing connections."""
-    while True:
-        port = random.randrange(20_000, 32_000)
-        with socket.socket() as probe:
-            try:
-                probe.bind(("127.0.0.1", port))
-            except OSError:
-                continue
-        if port not in _given:
-            _given.add(port)
-            return port
 
 
 class Process:
@@ -112,7 +93,7 @@ class Cluster:
             process.stop()
         if failure[0] is not None:
             for log in sorted(self.folder.glob("*.log")):
-                print(f"--- {log.name}\n{log.read_text()[-4000:]}")
+                print(f"--- {log.name}\n{log.read_text()[-16_000:]}")
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def add_node(self, weight=1, **how):

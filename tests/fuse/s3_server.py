@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pyarrow.fs
 import pytest
+from ports import free_port
 
 KEY, SECRET, REGION = "FOREBAYTESTKEY", "FOREBAYTESTSECRET", "us-east-1"
 # Where tools/setup-test puts it. Tests may have another cache home later.
@@ -26,9 +27,7 @@ class S3Server:
 
     def __enter__(self):
         (self.folder / "data").mkdir(parents=True)
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = free.getsockname()[1]
+        self.port = free_port()
         self.process = subprocess.Popen(
             [self.program, "--port", f"127.0.0.1:{self.port}", "posix", self.folder / "data"],
             cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,

@@ -3,7 +3,6 @@
 import contextlib
 import errno
 import os
-import socket
 import subprocess
 import sys
 import threading
@@ -13,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from ports import free_port
 from s3_server import S3Server
 
 PROXY = Path(__file__).parents[1] / "servers/fault_proxy.py"
@@ -21,9 +21,7 @@ PROXY = Path(__file__).parents[1] / "servers/fault_proxy.py"
 @contextlib.contextmanager
 def proxy_of(server):
     """(endpoint, hang): an S3 server of which reads hang from hang() on."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     process = subprocess.Popen([sys.executable, PROXY, str(port), str(server.port)])
     endpoint = f"http://127.0.0.1:{port}"
 
@@ -56,6 +54,7 @@ def descriptors_of(pid):
     return len(os.listdir(f"/proc/{pid}/fd"))
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("profile", ["small", "large"])
 def test_cached_files_are_served_while_the_source_hangs(mounts, tmp_path, profile):
     cached = {f"cached/{i:02}": os.urandom(100_000 + i) for i in range(20)}
