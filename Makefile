@@ -1,6 +1,6 @@
 # The whole interface to the project. `make` alone lists it.
 .DEFAULT_GOAL := help
-.PHONY: help setup build test test-slow demo cluster bench fmt lint tidy wheel asan tsan clean
+.PHONY: help setup build test test-fast test-slow demo cluster bench fmt lint tidy wheel asan tsan clean
 MAKEFLAGS += --no-print-directory
 JOBS ?= $(shell nproc)
 PYTHON := .venv/bin/python
@@ -18,6 +18,11 @@ test: setup ## everything that proves the project
 	@tools/setup-test
 	@tools/build release all tests
 	@tools/run-tests "not slow"
+
+test-fast: setup ## C++ tests and one smoke test of each surface, in a minute or so
+	@tools/setup-test
+	@tools/build release all tests
+	@tools/run-tests fast
 
 test-slow: setup ## the long runs of the same tests
 	@tools/setup-test
@@ -47,16 +52,16 @@ tidy: setup ## layers, sizes, names, format
 	@$(PYTHON) tools/tidy
 
 wheel: build ## a wheel for other machines, in dist/
-	@.venv/bin/pip wheel -q --no-deps --no-build-isolation -w dist .
+	@.venv/bin/python -m pip wheel -q --no-deps --no-build-isolation -w dist .
 	@ls -1 dist/*.whl
 
 asan: setup ## the C++ tests under AddressSanitizer and UBSan
-	@tools/build asan all tests
-	@ctest --test-dir build/asan -LE slow --output-on-failure -j$(JOBS)
+	@tools/build asan tests
+	@tools/sanitizers/run asan -j$(JOBS)
 
 tsan: setup ## the C++ tests under ThreadSanitizer
-	@tools/build tsan all tests
-	@ctest --test-dir build/tsan -LE slow --output-on-failure -j$(JOBS)
+	@tools/build tsan tests
+	@tools/sanitizers/run tsan -j$(JOBS)
 
 clean: ## remove what was built; .venv and caches stay
 	rm -rf build bin dist python/forebay/_native*.so python/forebay/bin

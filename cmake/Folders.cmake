@@ -13,7 +13,7 @@ if(FOREBAY_TESTS)
   # Every size takes ten seconds, so it runs beside the rest.
   set_tests_properties(plan PROPERTIES ENVIRONMENT "GTEST_FILTER=-*Exhaustive*")
   add_test(NAME plan_exhaustive COMMAND plan_test)
-  set_tests_properties(plan_exhaustive PROPERTIES TIMEOUT 600
+  set_tests_properties(plan_exhaustive PROPERTIES TIMEOUT 600 LABELS minute
                        ENVIRONMENT "GTEST_FILTER=*Exhaustive*")
 endif()
 forebay_folder_if_there(storage LINK forebay_model)
@@ -35,7 +35,8 @@ if(FOREBAY_TESTS)
   # HDFS takes most of a minute, so it runs beside the rest.
   set_tests_properties(source PROPERTIES ENVIRONMENT "GTEST_FILTER=-*Hdfs*")
   add_test(NAME source_hdfs COMMAND source_test)
-  set_tests_properties(source_hdfs PROPERTIES TIMEOUT 600 ENVIRONMENT "GTEST_FILTER=*Hdfs*")
+  set_tests_properties(source_hdfs PROPERTIES TIMEOUT 600 LABELS minute
+                       ENVIRONMENT "GTEST_FILTER=*Hdfs*")
 endif()
 find_package(SQLite3 REQUIRED)
 forebay_folder_if_there(sqlite LINK forebay_base SQLite::SQLite3)

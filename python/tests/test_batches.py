@@ -69,6 +69,7 @@ def test_the_order_does_not_depend_on_files(numbers, tmp_path):
         == rows_of(forebay.open(numbers).batches(**how))
 
 
+@pytest.mark.fast
 def test_seeds_and_epochs_give_other_orders(numbers):
     ds = forebay.open(numbers)
     orders = {(seed, epoch): tuple(next(iter(ds.batches(5000, shuffle="global", seed=seed,

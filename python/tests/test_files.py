@@ -37,6 +37,7 @@ def tree(tmp_path_factory):
     return folder, write_tree(folder, SIZES)
 
 
+@pytest.mark.fast
 def test_every_file_has_the_bytes_of_the_source(tree):
     folder, contents = tree
     files = forebay.files(folder)

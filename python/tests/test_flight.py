@@ -58,6 +58,7 @@ def test_batches_are_those_of_the_python_api(node, client, numbers, order, share
     check_same(batches, expected(node, str(numbers), ["name", "x", "vector"], **options))
 
 
+@pytest.mark.fast
 def test_without_a_batch_size_every_row_comes_once_in_order(client, numbers):
     batches = read(client, uri=str(numbers))
     table = pa.Table.from_batches(batches)

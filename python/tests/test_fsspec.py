@@ -52,6 +52,7 @@ def test_files_are_listed_and_found(tree, fs):
         fs.info("nothing")
 
 
+@pytest.mark.fast
 def test_bytes_come_by_every_door(tree, fs):
     _, contents = tree
     large = contents["large.bin"]

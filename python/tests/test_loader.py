@@ -61,6 +61,7 @@ def test_batches_are_those_of_the_dataset(ds, shuffle, threads, prefetch):
     assert rows(loader) == expected and len(loader) == len(expected)
 
 
+@pytest.mark.fast
 def test_epochs_follow_each_other(ds, dataset):
     loader = Loader(dataset)
     for epoch in (0, 1, 2, 5, 3, 3, 4):

@@ -301,6 +301,7 @@ def test_stateful_data_loader_goes_on_with_the_next_epoch(ds):
         assert sum(steps_of(second), []) == order_of(ds, epoch=1)
 
 
+@pytest.mark.alone
 def test_a_billion_rows_resume_in_less_than_a_second(tmp_path, node_status):
     """1e9 rows as 100 files of 10 million, which are small because all rows are equal."""
     column = pa.array(np.zeros(10_000_000, np.int8))

@@ -40,6 +40,7 @@ def test_inspect_text(cli, table):
                          "id      int64  yes       no", "flag    bool   yes       no"]
 
 
+@pytest.mark.fast
 def test_warmup_counts_exactly_and_a_second_one_fetches_nothing(cli, table):
     first = cli.json("warmup", table)
     assert first["rows"] == first["row_count"] == 80_000

@@ -355,6 +355,7 @@ def test_serve_listens_where_it_is_told_to_and_nowhere_else(tmp_path):
         assert serving.wait(20) == 0
 
 
+@pytest.mark.fast
 def test_serve_is_a_cluster_in_one_process(table, alone, tmp_path_factory):
     folder = tmp_path_factory.mktemp("serve")
     head, at = f"127.0.0.1:{free_port()}", folder / "node.sock"

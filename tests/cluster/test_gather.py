@@ -65,6 +65,7 @@ def test_texts_are_gathered_though_the_schema_does_not_tell_their_size(tmp_path_
         assert seen == expected
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("replicas", [1, 2])
 @pytest.mark.parametrize("how", [{"shuffle": "global"}, {"shuffle": "window", "window": 2}])
 def test_a_node_that_stands_still_is_hedged(large_files, how, replicas):

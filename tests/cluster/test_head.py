@@ -19,6 +19,7 @@ def create(head, table, name="events", **more):
     return answer
 
 
+@pytest.mark.fast
 def test_a_dataset_is_created_listed_shown_refreshed_and_deleted(head, table, forebay):
     at = ["--head", head.address]
     made = json.loads(forebay("dataset", "create", "events", "--source", table, "--replicas", 2,

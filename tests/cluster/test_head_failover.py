@@ -2,6 +2,7 @@
 
 import time
 
+import pytest
 from heads import Head, Node, wait_until, write_table
 
 
@@ -26,6 +27,7 @@ def test_one_leads_and_the_other_sends_on(tmp_path, etcd, processes, table):
     assert b"forebay_head_leads 0" in follower.call("GET", "/metrics", raw=True)[1]
 
 
+@pytest.mark.alone
 def test_the_other_leads_within_five_seconds_of_a_death(tmp_path, etcd, processes, table):
     leader, follower = two_heads(tmp_path, etcd, processes)
     version = leader.call("POST", "/v1/datasets",
@@ -55,6 +57,7 @@ def test_the_other_leads_within_five_seconds_of_a_death(tmp_path, etcd, processe
     assert leader.call("GET", "/v1/nodes", follow=False)[0] == 307
 
 
+@pytest.mark.alone
 def test_a_leader_that_ends_in_order_leaves_no_gap(tmp_path, etcd, processes):
     leader, follower = two_heads(tmp_path, etcd, processes)
     leader.kill(15)

@@ -77,6 +77,7 @@ def test_shares_beyond_the_rows_are_empty_but_valid(tmp_path):
         assert empty.endpoints == [] and empty.total_bytes == 0
 
 
+@pytest.mark.fast
 def test_shares_are_served_by_the_workers_that_hold_them(tmp_path):
     table = IcebergTable(tmp_path / "large", [("id", "long"), ("x", "double")])
     rows, groups = 1_100_000, 12  # each group is a fill unit of its own

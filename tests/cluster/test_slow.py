@@ -29,6 +29,7 @@ def trickling(large_files):  # noqa: F811
             proxy.close()
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("how", [{"shuffle": "global"}, {"shuffle": "window", "window": 2}])
 def test_readers_go_on_at_another_replica(large_files, trickling, how):  # noqa: F811
     cluster, proxy, reader = trickling

@@ -83,6 +83,7 @@ def test_files_go_on_when_their_owner_is_killed(cluster, tree):
         assert files.read(name) == expected[name]
 
 
+@pytest.mark.alone
 def test_files_go_on_when_their_owner_stands_still(cluster, tree):
     """Nobody waits until the head takes it for down."""
     expected = content(tree)

@@ -48,6 +48,7 @@ def test_a_source_without_files_is_not_mounted(mounts, tmp_path):
     assert not os.path.ismount(tmp_path / "mnt")
 
 
+@pytest.mark.fast
 def test_a_deep_tree(mounts, publish, tmp_path):
     deep = "/".join(f"level{i}" for i in range(100))
     source = write_files(tmp_path / "source", {deep + "/bottom": b"down here", "top": b"up"})
