@@ -3,6 +3,7 @@
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/string.h>
 
+#include "base/log_level.h"
 #include "native/batch.h"
 #include "native/cursor.h"
 #include "native/errors.h"
@@ -52,6 +53,7 @@ NB_MODULE(_native, m) {
   nb::register_exception_translator(forebay::python::Translate, nullptr);
   m.attr("__version__") = FOREBAY_VERSION;
   m.def("status_codes", &forebay::python::StatusCodes);
+  m.def("check_log_level", [] { forebay::python::Check(forebay::CheckLogLevel()); });
   forebay::python::BindBatch(m);
   forebay::python::BindPinnedPool(m);
   forebay::python::BindStream(m);

@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "base/log.h"
+#include "base/log_level.h"
 #include "cli/duration.h"
 #include "cli/exit_code.h"
 #include "head/head_server.h"
@@ -80,6 +81,7 @@ int main(int argc, char** argv) {
   sigaddset(&signals, SIGTERM);
   sigaddset(&signals, SIGINT);
   ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  if (Status level = forebay::CheckLogLevel(); !level.ok()) return Fail(level);
   forebay::InitLog("forebay-head", spdlog::level::info);
   Status status = Serve(arguments, signals);
   return status.ok() ? 0 : Fail(status);

@@ -7,6 +7,7 @@
 #include <cstdio>
 
 #include "base/log.h"
+#include "base/log_level.h"
 #include "cli/become.h"
 #include "cli/exit_code.h"
 #include "kubeflow/head_role.h"
@@ -48,7 +49,8 @@ int main(int argc, char** argv) {
   ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   forebay::InitLog(settings->role == Role::kHead ? "head" : "worker",
                    spdlog::level::info);
-  Status status = Serve(*settings, signals);
+  Status status = forebay::CheckLogLevel();
+  if (status.ok()) status = Serve(*settings, signals);
   if (status.ok()) return 0;
   std::fprintf(stderr, "%s\n", status.message().c_str());
   return static_cast<int>(forebay::cli::ExitCodeOf(status.code()));

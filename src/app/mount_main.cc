@@ -12,6 +12,7 @@
 #include <filesystem>
 
 #include "base/log.h"
+#include "base/log_level.h"
 #include "base/read_to_end.h"
 #include "base/size.h"
 #include "base/uri.h"
@@ -216,6 +217,7 @@ int main(int argc, char** argv) {
   ::umask(0077);
   std::signal(SIGPIPE, SIG_IGN);
   RaiseFileLimit();
+  if (Status level = forebay::CheckLogLevel(); !level.ok()) return Fail(level);
   forebay::InitLog("forebay-mount", spdlog::level::info);
   auto options = ServeOptionsOf(arguments);  // before anything is started
   if (!options.ok()) return Fail(options.status());

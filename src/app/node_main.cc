@@ -13,6 +13,7 @@
 
 #include "base/address.h"
 #include "base/log.h"
+#include "base/log_level.h"
 #include "base/size.h"
 #include "cli/exit_code.h"
 #include "flight/service.h"
@@ -292,6 +293,7 @@ int main(int argc, char** argv) {
   ::umask(0077);
   RaiseFileLimit();
   CatchSignals();
+  if (Status level = forebay::CheckLogLevel(); !level.ok()) return Fail(level);
   forebay::InitLog("forebay-node", spdlog::level::info);
   arguments.socket = std::filesystem::absolute(arguments.socket).string();
   if (arguments.daemon) {

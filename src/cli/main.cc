@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/log.h"
+#include "base/log_level.h"
 #include "cli/output.h"
 #include "cli/verbs.h"
 
@@ -74,8 +75,9 @@ int ParseAndRun(int argc, char** argv) {
 }  // namespace
 
 int Main(int argc, char** argv) {
-  InitLog("forebay", spdlog::level::warn);
   try {
+    if (Status level = CheckLogLevel(); !level.ok()) return Fail(level);
+    InitLog("forebay", spdlog::level::warn);
     return ParseAndRun(argc, argv);
   } catch (const std::exception& error) {
     // Of the standard library or of a parser: out of memory, or a bug.
