@@ -17,6 +17,7 @@ constexpr Verb kVerbs[] = {
     {"nodes", "List the nodes of a cluster", DeclareNodes},
     {"serve", "Run head and node in one process: a cluster of one machine", DeclareServe},
     {"head", "Run a cluster's head in the foreground", DeclareHead},
+    {"worker", "Run a worker of Kubeflow's data cache", DeclareWorker},
     {"dataset", "Create, list, show, refresh or delete datasets of a cluster",
      DeclareDataset},
     {"bench", "Measure warm reads of a table against plain memory copies", DeclareBench},

@@ -54,6 +54,7 @@ WRONG = [
      "connect to the node at /no/such.sock: No such file or directory"),
     ("bench t --batch-size 0", 2, "--batch-size: Value 0 not in range 1 to 4294967296; "
                                   "see forebay bench --help"),
+    ("worker", 2, "HOST is required; see forebay worker --help"),
     ("order", 2, "give the URI of a table, or --rows for one that is made up"),
     ("order t --rows 5", 2, "a URI and --rows are given: give only one of them"),
     ("order --rows 5 --order frob", 2, "There is no order \"frob\": use \"sequential\", "
@@ -78,7 +79,7 @@ def test_what_is_wrong_is_said_in_one_sentence(cli, command, code, sentence):
                                      "store verify", "store gc", "node", "nodes", "dataset",
                                      "dataset create", "dataset list", "dataset show",
                                      "dataset refresh", "dataset delete", "bench", "order",
-                                     "version"])
+                                     "version", "worker"])
 def test_help_goes_to_stdout(cli, command):
     done = cli.run(*command.split(), "--help")
     assert (done.returncode, done.stderr) == (0, "")
@@ -89,6 +90,20 @@ def test_version_is_the_same_everywhere(cli):
     text = cli.run("version").stdout
     assert text == cli.run("--version").stdout
     assert text == f"forebay {cli.json('version')['version']}\n"
+
+
+@pytest.mark.parametrize("command", [
+    ["forebay", "version"], ["forebay-head"], ["forebay-node", "--store", "mem:1GiB",
+     "--socket", "s"], ["forebay-mount", "s", "d"], ["forebay-kubeflow", "head", "h", "1"]],
+    ids=lambda command: command[0])
+def test_every_program_refuses_a_log_level_that_is_none(cli, tmp_path, command):
+    environment = {**cli.env, "FOREBAY_LOG": "wraning", "METADATA_LOC": "/m",
+                   "RUNTIME_ENV": "LOCAL"}
+    done = subprocess.run([BIN / command[0], *command[1:]], env=environment, cwd=tmp_path,
+                          capture_output=True, text=True, timeout=60)
+    assert done.returncode == 2
+    assert ("FOREBAY_LOG is 'wraning': the levels are debug, info, warning, error, off; did you "
+            "mean warning?\n") in done.stderr
 
 
 def test_a_full_disk_is_no_success(cli):

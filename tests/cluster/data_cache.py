@@ -21,7 +21,7 @@ class Container:
         self.environment = {**os.environ, "FOREBAY_HEAD_PORT": str(cache.control_port),
                             "HEALTH_PORT": str(self.health_port), "TMPDIR": str(cache.folder),
                             **environment}
-        self.command = [cache.folder / role, "127.0.0.1", str(port)]
+        self.command = [*cache.commands[role], "127.0.0.1", str(port)]
         self.log = cache.folder / f"{role}-{port}.log"
         self.user = cache.user
         self.start()
@@ -60,15 +60,19 @@ class Container:
 
 
 class DataCache:
-    """One head and its workers. `local`: as RUNTIME_ENV=LOCAL has them."""
+    """One head and its workers. `local`: as RUNTIME_ENV=LOCAL has them. `by_forebay`: started
+    by the command line, `forebay head` and `forebay worker`, not by the names of images."""
 
-    def __init__(self, metadata, workers=2, local=True, user=None, **environment):
+    def __init__(self, metadata, workers=2, local=True, user=None, by_forebay=False,
+                 **environment):
         self.folder = Path(tempfile.mkdtemp(prefix="fbk-", dir="/tmp"))
         self.folder.chmod(0o777)
         self.user = user
         self.control_port = free_port()
+        self.commands = {}
         for role in ("head", "worker"):
             (self.folder / role).symlink_to((BIN / "forebay-kubeflow").resolve())
+            self.commands[role] = [BIN / "forebay", role] if by_forebay else [self.folder / role]
         table = {"METADATA_LOC": str(metadata), "TABLE_NAME": "t", "SCHEMA_NAME": "s",
                  "FOREBAY_MEMORY": "256MiB", **environment}
         self.local, self.table = local, table

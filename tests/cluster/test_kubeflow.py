@@ -67,6 +67,12 @@ def test_every_row_is_in_exactly_one_share(cache, total):
     assert all_rows(cache, total).equals(rows_of(0, ROWS))
 
 
+def test_the_command_line_starts_head_and_workers_too(table):
+    with DataCache(metadata_of(table), by_forebay=True) as cache:
+        cache.wait_ready()
+        assert all_rows(cache, 3).equals(rows_of(0, ROWS))
+
+
 def test_shares_beyond_the_rows_are_empty_but_valid(tmp_path):
     table, _ = make_table(tmp_path / "small", rows=100, files=3)
     with DataCache(metadata_of(table)) as cache:
