@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import os
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -45,6 +46,10 @@ def source_options(options: Mapping[str, Any] | None) -> dict[str, str]:
     """Options of the source as the node takes them: text."""
     texts = {}
     for name, value in (options or {}).items():
+        if not isinstance(name, str):
+            raise ValueError(f"options have names, and {name!r} is none")
+        if not isinstance(value, (str, int, float, os.PathLike)):
+            raise ValueError(f"option {name} must be a text or a number, not {value!r}")
         texts[name] = str(value).lower() if isinstance(value, bool) else str(value)
     return texts
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -39,6 +40,21 @@ def converter(format: str, fill_null: Any, columns: list[str],
     return lambda batch: convert(batch, choices)
 
 
+def all_dropped(stream: Any, options: _native.StreamOptions, rows: int) -> str | None:
+    """A sentence where remainder="drop" leaves out every row of the epoch."""
+    if not rows or options.remainder != "drop" or stream.dropped_rows < rows:
+        return None
+    size = options.batch_size or options.global_batch_size
+    what = f"a batch of {size}"
+    if not options.batch_size:
+        what = f"a global batch of {size}"
+    elif options.world_size > 1:
+        what = f"{options.world_size} ranks' batches of {size}"
+    return (f"there are no batches: all {rows} rows together do not fill {what}, and "
+            f"remainder=\"drop\" leaves them out; give remainder=\"keep\" or a smaller "
+            f"batch size")
+
+
 class Batches:
     """The batches of one epoch for one worker of one rank, in order.
 
@@ -55,6 +71,8 @@ class Batches:
         stream = table.stream(options)  # wrong arguments are an error now, not later
         self._len = max(0, stream.step_count - options.start_step)
         self._dropped_rows = stream.dropped_rows
+        if why := all_dropped(stream, options, table.row_count):
+            warnings.warn(why, stacklevel=3)  # who called Dataset.batches()
 
     def __len__(self) -> int:
         return self._len

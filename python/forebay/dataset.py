@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import datetime
+import operator
 import os
+import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -13,6 +15,7 @@ from . import _arguments, _iceberg, _native
 from .batches import Batches, converter
 from .errors import SourceChanged, WarmupFailed
 from .residency import bring_all
+from .rows import Rows, rows_of
 from .schema import Schema
 from .stream_options import stream_options
 
@@ -133,6 +136,39 @@ class Dataset:
         convert = converter(format, fill_null, self._names_of(names), strings=strings,
                             lists=lists, pad_value=pad_value)
         return convert(self._table.take(_row_numbers(rows, self.num_rows), names))
+
+    def head(self, count: int = 5, columns: Sequence[str] | None = None) -> Rows:
+        """The first rows, to look at: plain Python values, None where they are null."""
+        count = min(_arguments.whole("count", count), self.num_rows)
+        return self._rows(range(count), columns)
+
+    def sample(self, count: int = 5, seed: int = 0,
+               columns: Sequence[str] | None = None) -> Rows:
+        """Different rows from anywhere, to look at; the same for the same seed."""
+        count = min(_arguments.whole("count", count), self.num_rows)
+        generator = random.Random(_arguments.whole("seed", seed))
+        return self._rows(generator.sample(range(self.num_rows), count), columns)
+
+    def __getitem__(self, key: Any) -> Any:
+        """``ds[5]``: a row, as a dict of plain Python values; ``ds[-1]``: the last one;
+        ``ds[10:20]``: several, as :class:`Rows`."""
+        if isinstance(key, slice):
+            return self._rows(range(*key.indices(self.num_rows)), None)
+        if isinstance(key, (bool, np.bool_)) or not hasattr(key, "__index__"):
+            raise TypeError(f"rows are found by their number, as ds[5] or ds[10:20], not by "
+                            f"{key!r}; columns by ds.take(rows, columns) and ds.batches(size, "
+                            f"columns=…)")
+        row = operator.index(key)
+        if not -self.num_rows <= row < self.num_rows:
+            raise IndexError(f"there is no row {row}: the dataset has {self.num_rows}")
+        return self._rows([row % self.num_rows], None)[0]
+
+    # Row by row would be slow, and torch, pandas and polars treat what iterates differently.
+    __iter__ = None
+
+    def _rows(self, rows: Sequence[int], columns: Sequence[str] | None) -> Rows:
+        numbers = np.array(rows, np.uint64)
+        return rows_of(self._table.take(numbers, self._selected(columns)))
 
     def batches(self, batch_size: int | None = None, *,
                 shuffle: str | bool | None = "sequential", window: int | None = None,

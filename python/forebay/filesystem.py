@@ -25,7 +25,9 @@ from .file_tree import FileInfo, Files, check_version, files
 
 def _absolute(source: str) -> str:
     """Folders as they are called from everywhere."""
-    return source if "://" in source else os.path.abspath(source)
+    # "file:/path" is how Hadoop writes a local path.
+    is_uri = "://" in source or source.startswith("file:/")
+    return source if is_uri else os.path.abspath(source)
 
 
 class _OneForAllThreads(type(AbstractFileSystem)):  # type: ignore[misc]

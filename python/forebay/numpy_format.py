@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from . import _native, list_shapes, text_buffers
+from . import _native, list_shapes, null_advice, text_buffers
 from .column_shapes import Padded, Ragged, Shape, ShapeChoice, Strings
-from .null_fill import Fill, FillChoice
+from .null_fill import Fill, FillChoice, Unfilled
 
 # Widths that numpy has no time type for: the number, then the type it becomes.
 _WIDENED = {"tdD": ("i4", "M8[D]"), "tts": ("i4", "m8[s]"), "ttm": ("i4", "m8[ms]")}
@@ -41,13 +41,16 @@ class _How(NamedTuple):
 def to_numpy(batch: _native.Batch, choices: Choices) -> dict[str, Any]:
     rest: list[str] = []
     arrays = batch._to_numpy(rest)
-    for name in rest:
-        how = _How(choices.fills.of(name), choices.shapes.of(name))
-        column = arrays[name]
-        if how.shape.strings == "offsets" and column.format in _TEXTS:
-            arrays[name] = _text(batch, column, how.fill)
-        else:
-            arrays[name] = _convert(column, how, None)
+    try:
+        for name in rest:
+            how = _How(choices.fills.of(name), choices.shapes.of(name))
+            column = arrays[name]
+            if how.shape.strings == "offsets" and column.format in _TEXTS:
+                arrays[name] = _text(batch, column, how.fill)
+            else:
+                arrays[name] = _convert(column, how, None)
+    except Unfilled as met:
+        raise null_advice.about(batch, choices.fills, _nulls, met) from None
     return arrays
 
 
@@ -61,7 +64,7 @@ def _convert(column: _native.Column, how: _How, outer: np.ndarray | None) -> Any
         return convert(column, how, nulls)
     if how.shape.strings == "offsets" and (column.format in _TEXTS or column.format[:2] == "w:"):
         return _joined(column, how.fill, nulls)
-    array = _leaf(column)
+    array = leaf(column)
     return array if nulls is None else how.fill.into(array, nulls, column.type)
 
 
@@ -95,7 +98,8 @@ def _nulls(column: _native.Column, outer: np.ndarray | None) -> np.ndarray | Non
     return nulls if nulls is not None and nulls.any() else None
 
 
-def _leaf(column: _native.Column) -> np.ndarray:
+def leaf(column: _native.Column) -> np.ndarray:
+    """The values of a column that is not nested; anything where they are null."""
     kind = column.format
     if kind == "b":
         return column.bools()
@@ -124,8 +128,15 @@ def _decimals(column: _native.Column) -> np.ndarray:
 
 
 def _struct(column: _native.Column, how: _How, nulls: np.ndarray | None) -> dict[str, Any]:
-    children = (column.child(i) for i in range(column.child_count))
-    return {child.name: _convert(child, how, nulls) for child in children}
+    out: dict[str, Any] = {}
+    for i in range(column.child_count):
+        child = column.child(i)
+        if child.name in out:
+            raise NotImplementedError(
+                f"column {how.fill.column} has two fields {child.name!r} in one struct, and a "
+                f"dict can hold one: read it with format=\"arrow\"")
+        out[child.name] = _convert(child, how._replace(fill=how.fill.field(child.name)), nulls)
+    return out
 
 
 def _fixed_list(column: _native.Column, how: _How, nulls: np.ndarray | None) -> Any:

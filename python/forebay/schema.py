@@ -39,6 +39,9 @@ class Schema:
 
     def __getitem__(self, key: int | str) -> Field:
         if isinstance(key, str):
+            if key not in self.names:
+                raise KeyError(f"there is no column {key!r}: the columns are "
+                               f"{', '.join(self.names)}")
             return self._fields[self.names.index(key)]
         return self._fields[key]
 

@@ -63,6 +63,14 @@ nb::dict ToNumpy(const Batch& batch, nb::list rest) {
   return out;
 }
 
+std::vector<Column> Columns(const Batch& batch) {
+  std::vector<Column> out;
+  for (const reader::Column& column : batch.inner().columns) {
+    out.push_back(Column{column, batch.inner().manifest});
+  }
+  return out;
+}
+
 nb::object BatchStreamCapsule(const Batch& batch) {
   auto next = [pending = std::optional(batch.arrow())]() mutable {
     return Result<std::optional<ArrowBatch>>(std::exchange(pending, std::nullopt));
@@ -167,7 +175,8 @@ void BindBatch(nb::module_& m) {
           "__arrow_c_stream__",
           [](const Batch& b, const nb::object&) { return BatchStreamCapsule(b); },
           nb::arg("requested_schema") = nb::none())
-      .def("_to_numpy", &ToNumpy, nb::arg("rest"));
+      .def("_to_numpy", &ToNumpy, nb::arg("rest"))
+      .def("_columns", &Columns);
 }
 
 }  // namespace forebay::python

@@ -2,6 +2,8 @@
 
 import os
 import pickle
+import subprocess
+import sys
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -69,6 +71,24 @@ def test_wrong_arguments_of_open(numbers):
         forebay.open(numbers, store="tape:4GiB")
     with pytest.raises(ValueError, match="'y'"):
         forebay.open(numbers, columns=["x"]).take([1], columns=["y"])
+
+
+@pytest.mark.parametrize("options, message", [
+    ({"s3.region": None}, "option s3.region must be a text or a number, not None"),
+    ({"s3.region": b"x"}, "option s3.region must be a text"),
+    ({1: "x"}, "options have names, and 1 is none")])
+def test_wrong_options_of_open(numbers, options, message):
+    with pytest.raises(ValueError, match=message):
+        forebay.open(numbers, options=options)
+
+
+@pytest.mark.parametrize("level, code", [("verbose", 1), ("inof", 1), ("info", 0), ("", 0)])
+def test_a_log_level_that_is_none_is_refused(level, code):
+    done = subprocess.run([sys.executable, "-c", "import forebay"], capture_output=True,
+                          text=True, env={**os.environ, "FOREBAY_LOG": level}, timeout=60)
+    assert done.returncode == code
+    if code:
+        assert f"ValueError: FOREBAY_LOG is '{level}': the levels are debug, info, " in done.stderr
 
 
 def test_a_path_that_is_not_there(tmp_path):

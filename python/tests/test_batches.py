@@ -1,6 +1,7 @@
 """Which rows come, in which order, to whom."""
 
 import itertools
+import warnings
 
 import numpy as np
 import pyarrow as pa
@@ -155,3 +156,23 @@ def test_a_progress_function_that_fails_ends_the_warmup(numbers):
     with pytest.raises(ValueError, match="this dataset is busy"):
         ds.warmup(progress=lambda state: ds.coverage())
     assert ds.warmup().rows_done == 5000
+
+
+def test_a_batch_larger_than_the_table_is_a_warning(small_tables):
+    ds = forebay.open(small_tables[97])
+    with pytest.warns(UserWarning, match="no batches: all 97 rows together do not fill a batch of "
+                                         "5000, .*remainder=\"keep\"") as caught:
+        batches = ds.batches(5000)
+    assert caught[0].filename == __file__
+    assert len(batches) == 0 and batches.dropped_rows == 97
+
+
+@pytest.mark.parametrize("arguments", [
+    {"batch_size": 97}, {"batch_size": 5000, "remainder": "keep"},
+    {"batch_size": 5000, "remainder": "pad"}, {"batch_size": 60, "start_position": 60},
+    {"batch_size": 97, "start_step": 1}, {"batch_size": 97, "worker": 1, "worker_count": 2}])
+def test_batches_of_some_rows_are_no_warning(small_tables, arguments):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        forebay.open(small_tables[97]).batches(**arguments)
+        forebay.open(small_tables[0]).batches(10)

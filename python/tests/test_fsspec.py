@@ -52,6 +52,12 @@ def test_files_are_listed_and_found(tree, fs):
         fs.info("nothing")
 
 
+@pytest.mark.parametrize("form", ["{}", "file:{}", "file://{}", "file://localhost{}"])
+def test_a_local_source_may_be_written_as_hadoop_does(tree, form):
+    fs = fsspec.filesystem("forebay", source=form.format(tree[0]), skip_instance_cache=True)
+    assert fs.info("a/b.jpg")["size"] == 3000
+
+
 @pytest.mark.fast
 def test_bytes_come_by_every_door(tree, fs):
     _, contents = tree

@@ -16,7 +16,7 @@ else:
     torch = pytest.importorskip("torch")
 from torch.utils.data import DataLoader  # noqa: E402
 
-from forebay.torch import Dataset  # noqa: E402
+from forebay.torch import Dataset, LeasedDataset, Mixture  # noqa: E402
 
 ORDER = {"shuffle": "global", "seed": 5, "columns": ["x", "y", "name"]}
 
@@ -136,3 +136,55 @@ def test_batches_are_tensors_that_may_be_written(numbers):
             assert batch["flag"].dtype == torch.bool and isinstance(batch["name"], list)
             batch["vector"] += 1
             assert torch.equal(batch["vector"][:, 0], batch["x"].float() + 1)
+
+
+class TestADataLoaderThatCollates:
+    """It would put each batch into a batch of its own."""
+
+    RIGHT = r"write DataLoader\(ds, batch_size=None\)"
+
+    @pytest.mark.parametrize("workers", [0, 2])
+    @pytest.mark.parametrize("size", [{}, {"batch_size": 4}])
+    def test_is_refused_with_the_right_line(self, numbers, workers, size):
+        loader = DataLoader(Dataset(numbers, 100), num_workers=workers, **size)
+        with pytest.raises(ValueError, match=self.RIGHT):
+            next(iter(loader))
+
+    def test_is_refused_for_leases_and_mixtures(self, numbers, tmp_path):
+        leased = LeasedDataset(numbers, 100, leases=tmp_path / "leases.db")
+        mixture = Mixture([numbers, numbers], 100, weights=[1, 1])
+        for dataset in (leased, mixture):
+            with pytest.raises(ValueError, match=self.RIGHT):
+                next(iter(DataLoader(dataset)))
+
+    def test_is_fine_with_a_function_that_knows_of_lists(self, numbers):
+        loader = DataLoader(Dataset(numbers, 100), batch_size=2, collate_fn=lambda items: items)
+        assert [item["x"].shape for item in next(iter(loader))] == [(100,), (100,)]
+
+    def test_is_fine_for_a_dataset_around_ours(self, numbers):
+        class RowsOf(torch.utils.data.IterableDataset):
+            def __iter__(self):
+                for batch in Dataset(numbers, 100):
+                    yield from batch["x"]
+
+        batch = next(iter(DataLoader(RowsOf(), batch_size=8)))
+        assert batch.tolist() == list(range(8))
+
+
+class TestABatchLargerThanTheTable:
+    def test_is_an_error(self, small_tables):
+        with pytest.raises(ValueError, match="no batches: all 97 rows together do not fill a batch "
+                                             "of 100, .*remainder=\"keep\""):
+            Dataset(small_tables[97], 100)
+        with pytest.raises(ValueError, match="do not fill 2 ranks' batches of 49"):
+            Dataset(small_tables[97], 49, rank=1, world_size=2)
+        with pytest.raises(ValueError, match="do not fill a global batch of 98"):
+            Dataset(small_tables[97], global_batch_size=98)
+        with pytest.raises(ValueError, match="there are no batches"):
+            Mixture([small_tables[97]], 100, weights=[1])
+
+    def test_is_none_where_the_rows_fill_one(self, small_tables):
+        assert len(Dataset(small_tables[97], 97)) == 1
+        assert len(Dataset(small_tables[97], 100, remainder="keep")) == 1
+        assert len(Dataset(small_tables[97], 100, remainder="pad")) == 1
+        assert len(Dataset(small_tables[0], 100)) == 0

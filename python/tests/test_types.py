@@ -1,5 +1,6 @@
 """Every type, from every format, in every order: the rows that pyarrow reads."""
 
+import datetime
 import warnings
 
 import every_type
@@ -181,6 +182,53 @@ class TestNulls:
             ds.take([0, 1, 2], columns=[column], format=format)
         assert ds.take([0, 1, 2], columns=["ok"], format=format)["ok"].tolist() == [1, 2, 3]
 
+    @pytest.mark.parametrize("format", ["numpy", "torch"])
+    def test_one_error_lists_them_all_with_a_dict_to_paste(self, path, format):
+        ds = forebay.open(path)
+        with pytest.raises(ValueError) as error:
+            ds.take([0, 1, 2], format=format)
+        text = str(error.value)
+        assert text.startswith("columns i, f, b, s, t, d, v, l, st, n have nulls: choose what to "
+                               "put there with fill_null={'i': 0, ")
+        pasted = eval(text[text.index("fill_null=") + 10:text.rindex(", or read")])
+        assert list(pasted) == ["i", "f", "b", "s", "t", "d", "v", "l", "st", "n"]
+        got = ds.take([0, 1, 2], fill_null=pasted)
+        assert got["i"].tolist() == [1, 0, 3] and np.isnat(got["t"][1])
+
+    def test_the_dict_to_paste_keeps_what_was_chosen(self, path):
+        ds = forebay.open(path)
+        with pytest.raises(ValueError, match=r"^columns b, s have nulls: .*fill_null=\{'i': 7, "
+                                             r"'b': False, 's': \"\"\}"):
+            ds.take([0, 1, 2], columns=["i", "b", "s", "ok"], fill_null={"i": 7})
+
+    def test_one_value_that_does_not_fit_all_is_an_error_with_the_dict(self, path):
+        with pytest.raises(ValueError, match=r"^fill_null=0 does not fit column s \(string\): .*"
+                                             r"fill_null=\{'i': 0, 's': \"\"\}"):
+            forebay.open(path).take([0, 1, 2], columns=["i", "s"], fill_null=0)
+
+    def test_fields_of_structs_can_have_values_of_their_own(self, tmp_path):
+        kind = pa.struct([("a", pa.int64()), ("s", pa.string()),
+                          ("l", pa.list_(pa.struct([("x", pa.float32())])))])
+        rows = [{"a": 1, "s": None, "l": [{"x": None}]}, None, {"a": None, "s": "c", "l": []}]
+        pq.write_table(pa.table({"st": pa.array(rows, kind)}), tmp_path / "t.parquet")
+        ds = forebay.open(tmp_path / "t.parquet")
+        with pytest.raises(ValueError) as error:
+            ds.take([0, 1, 2])
+        assert "fill_null={'st': {'a': 0, 's': \"\", 'l': float(\"nan\")}}" in str(error.value)
+        got = ds.take([0, 1, 2], fill_null={"st": {"a": -1, "s": "?", "l": {"x": 0.5}}})["st"]
+        assert got["a"].tolist() == [1, -1, -1] and got["s"].tolist() == ["?", "?", "c"]
+        assert got["l"][0]["x"].tolist() == [0.5] and got["l"][1]["x"].tolist() == []
+        with pytest.raises(ValueError, match="column st has nulls"):
+            ds.take([0, 1, 2], fill_null={"st": {"a": -1, "l": 0}})
+
+    def test_two_fields_of_one_name_are_refused_not_lost(self, tmp_path):
+        twins = pa.StructArray.from_arrays([pa.array([1]), pa.array([2])], names=["a", "a"])
+        pa.feather.write_feather(pa.table({"st": twins}), tmp_path / "t.arrow")
+        ds = forebay.open(tmp_path / "t.arrow")
+        with pytest.raises(NotImplementedError, match="column st has two fields 'a'"):
+            ds.take([0])
+        assert ds[0] == {"st": [("a", 1), ("a", 2)]}
+
     def test_each_column_can_have_its_own_value(self, path):
         fill = {"i": -1, "f": float("nan"), "b": True, "s": "none", "t": np.datetime64("NaT"),
                 "d": 0, "v": 9, "l": 7, "st": 5, "n": "nothing"}
@@ -206,10 +254,31 @@ class TestNulls:
 
     @pytest.mark.parametrize("column, value", [
         ("i", 2**40), ("i", 0.5), ("i", "x"), ("i", None), ("b", 1), ("s", 0), ("t", "soon"),
-        ("f", "x"), ("d", 0.1)])
+        ("f", "x"), ("d", 0.1), ("t", 0.5), ("t", "2026-10-01T00:00:00.0000001"),
+        ("t", "9999999-01-01"), ("t", datetime.datetime.now(datetime.timezone.utc)),
+        ("i", {"a": 1})])
     def test_a_value_that_does_not_fit_is_an_error(self, path, column, value):
         with pytest.raises(ValueError, match=f"does not fit column {column} "):
             forebay.open(path).take([0, 1, 2], columns=[column], fill_null={column: value})
+
+    def test_a_number_too_large_for_a_float_does_not_become_infinite(self, tmp_path):
+        table = pa.table({"h": pa.array([None], pa.float16()), "f": pa.array([None], pa.float32())})
+        pa.feather.write_feather(table, tmp_path / "t.arrow")
+        ds = forebay.open(tmp_path / "t.arrow")
+        for column, value in (("h", 1e5), ("f", 1e39)):
+            with pytest.raises(ValueError, match="does not fit"):
+                ds.take([0], columns=[column], fill_null={column: value})
+        assert np.isinf(ds.take([0], fill_null=float("inf"))["h"]).all()
+
+    def test_a_time_with_a_zone_fills_columns_with_one(self, tmp_path):
+        kind = pa.timestamp("s", "Asia/Tokyo")
+        pq.write_table(pa.table({"t": pa.array([None], kind)}), tmp_path / "t.parquet")
+        berlin = datetime.timezone(datetime.timedelta(hours=2))
+        value = datetime.datetime(2026, 10, 1, 2, tzinfo=berlin)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            got = forebay.open(tmp_path / "t.parquet").take([0], fill_null=value)
+        assert got["t"].tolist() == [datetime.datetime(2026, 10, 1)]
 
     def test_the_source_stays_as_it_is(self, path):
         ds = forebay.open(path)

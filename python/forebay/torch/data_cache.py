@@ -36,6 +36,7 @@ class DataCacheDataset(Dataset):
         method = type(self).from_arrow_rb_to_tensor
         if self.from_arrow is None and method is not DataCacheDataset.from_arrow_rb_to_tensor:
             self.from_arrow = self._only_item
+            self.delivers_batches = False
 
     def from_arrow_rb_to_tensor(self, record_batch: Any) -> Any:
         """Override this: makes of a pyarrow.RecordBatch what the loop gets, and yields it;

@@ -47,6 +47,7 @@ class Dataset(ShardedDataset):
         self._cursor = json.loads(self._job)
         self.set_epoch(epoch, start_step)
         len(self)  # wrong arguments are an error here, not in a worker
+        self.require_batches(self._dataset.num_rows)
 
     @property
     def dataset(self) -> _dataset.Dataset:

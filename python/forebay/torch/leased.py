@@ -19,6 +19,7 @@ from ..batches import converter
 from ..errors import LeaseLost
 from ..head_leases import HeadGrant, HeadLeases
 from ..stream_options import stream_options
+from . import collation
 from .dataset import opened
 
 _BATCHES_PER_LEASE = 16
@@ -125,6 +126,7 @@ class LeasedDataset(torch.utils.data.IterableDataset):
                 f"lost=\"skip\" to go on with other rows")
 
     def __iter__(self) -> Iterator[Any]:
+        collation.refuse(self)
         if torch.utils.data.get_worker_info() is not None:
             raise RuntimeError("a batch is acknowledged when the loop comes back for the next, "
                                "which workers cannot see: iterate over a LeasedDataset in the "

@@ -70,6 +70,7 @@ class Mixture(ShardedDataset):
         self._made: tuple[Any, _native.Mixture] | None = None
         self.set_epoch(epoch, start_step)
         self.stream(epoch, 0)  # wrong arguments are an error here, not in a worker
+        self.require_batches(self._mixture(epoch, 0).slot_count or 0)
 
     @property
     def sources(self) -> dict[str, _dataset.Dataset]:

@@ -12,9 +12,9 @@ import torch.utils.data
 
 from .. import _native
 from .._arguments import whole
-from ..batches import converter
+from ..batches import all_dropped, converter
 from ..stream_options import stream_options
-from . import place, stateful
+from . import collation, place, stateful
 from .batch import Batch
 from .progress import Progress
 
@@ -34,6 +34,8 @@ class ShardedDataset(torch.utils.data.IterableDataset):
     begins_early = True
     # What text and lists become: the arguments of ShapeChoice.
     shapes: dict[str, Any] = {}
+    # False: what is yielded may be single rows, which a DataLoader may collate.
+    delivers_batches = True
 
     def __init__(self, where: place.Place, arguments: dict[str, Any], *, fill_null: Any,
                  from_arrow: Callable[[_native.Batch], Any] | None):
@@ -101,6 +103,8 @@ class ShardedDataset(torch.utils.data.IterableDataset):
         return self.stream(self.epoch, self.progress.start).rank_step_count
 
     def __iter__(self) -> Iterator[Any]:
+        if self.delivers_batches:
+            collation.refuse(self)
         info = torch.utils.data.get_worker_info()
         return self._batches() if info is None else self._of_worker(info.id, info.num_workers)
 
@@ -110,6 +114,12 @@ class ShardedDataset(torch.utils.data.IterableDataset):
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._convert = self.converter(self.from_arrow)
+
+    def require_batches(self, rows: int) -> None:
+        """An error where no rank gets a batch of these rows: a training loop that never
+        runs is nothing to find out later."""
+        if why := all_dropped(self.stream(self.epoch, 0), self.stream_options(0, 0), rows):
+            raise ValueError(why)
 
     # What the classes made of this say.
 
