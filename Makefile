@@ -1,6 +1,6 @@
 # The whole interface to the project. `make` alone lists it.
 .DEFAULT_GOAL := help
-.PHONY: help setup build test test-fast test-slow demo cluster bench fmt lint tidy wheel asan tsan clean
+.PHONY: help setup build test test-fast test-slow mutants demo cluster bench fmt lint tidy wheel asan tsan clean
 MAKEFLAGS += --no-print-directory
 JOBS ?= $(shell nproc)
 PYTHON := .venv/bin/python
@@ -28,6 +28,11 @@ test-slow: setup ## the long runs of the same tests
 	@tools/setup-test
 	@tools/build release all tests
 	@tools/run-tests slow
+
+mutants: setup ## put small bugs in, one at a time, and see which test notices (hours)
+	@tools/setup-test
+	@FOREBAY_TOOLS=$${FOREBAY_TOOLS:-$${XDG_CACHE_HOME:-$$HOME/.cache}/forebay-dev/tools} \
+	  $(PYTHON) tools/mutants $(MUTANTS)
 
 demo: build ## make a sample table, train on it, kill and resume
 	@$(PYTHON) examples/demo.py
