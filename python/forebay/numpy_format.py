@@ -128,15 +128,9 @@ def _decimals(column: _native.Column) -> np.ndarray:
 
 
 def _struct(column: _native.Column, how: _How, nulls: np.ndarray | None) -> dict[str, Any]:
-    out: dict[str, Any] = {}
-    for i in range(column.child_count):
-        child = column.child(i)
-        if child.name in out:
-            raise NotImplementedError(
-                f"column {how.fill.column} has two fields {child.name!r} in one struct, and a "
-                f"dict can hold one: read it with format=\"arrow\"")
-        out[child.name] = _convert(child, how._replace(fill=how.fill.field(child.name)), nulls)
-    return out
+    children = (column.child(i) for i in range(column.child_count))
+    return {child.name: _convert(child, how._replace(fill=how.fill.field(child.name)), nulls)
+            for child in children}
 
 
 def _fixed_list(column: _native.Column, how: _How, nulls: np.ndarray | None) -> Any:

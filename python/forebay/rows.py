@@ -82,8 +82,7 @@ def _structs(column: _native.Column) -> list[Any]:
     names = [child.name for child in children]
     if not children:
         return [{} for _ in range(len(column))]
-    make = dict if len(set(names)) == len(names) else list  # which two of one name need
-    return [make(zip(names, values)) for values in zip(*map(_values, children))]
+    return [dict(zip(names, values)) for values in zip(*map(_values, children))]
 
 
 def _lists(column: _native.Column, offsets: list[int]) -> list[Any]:

@@ -32,6 +32,7 @@ def delivered(ds, **how):
 ROWS = (0, 1, 3, 10, 97)
 
 
+@pytest.mark.filterwarnings("ignore:there are no batches")
 @pytest.mark.parametrize("remainder", ["drop", "pad", "wrap", "keep"])
 @pytest.mark.parametrize("shuffle", ["sequential", "global"])
 def test_every_row_comes_as_the_remainder_says(small_tables, remainder, shuffle):

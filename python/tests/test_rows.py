@@ -61,7 +61,7 @@ def test_a_slice_is_rows(ds):
     assert [row["i"] for row in ds[1:]] == [None, 3]
     assert ds[::-1]["s"] == ["", None, "a"]
     assert len(ds[3:]) == 0
-    assert ds[0:3][1:] == ds[1:3] and ds[0:3][-1] == ds[2]
+    assert ds[0:3][1:]["i"] == ds[1:3]["i"] == [None, 3] and ds[0:3][-1] == ds[2]
     with pytest.raises(KeyError, match="there is no column 'q'"):
         ds[0:3]["q"]
 

@@ -221,14 +221,6 @@ class TestNulls:
         with pytest.raises(ValueError, match="column st has nulls"):
             ds.take([0, 1, 2], fill_null={"st": {"a": -1, "l": 0}})
 
-    def test_two_fields_of_one_name_are_refused_not_lost(self, tmp_path):
-        twins = pa.StructArray.from_arrays([pa.array([1]), pa.array([2])], names=["a", "a"])
-        pa.feather.write_feather(pa.table({"st": twins}), tmp_path / "t.arrow")
-        ds = forebay.open(tmp_path / "t.arrow")
-        with pytest.raises(NotImplementedError, match="column st has two fields 'a'"):
-            ds.take([0])
-        assert ds[0] == {"st": [("a", 1), ("a", 2)]}
-
     def test_each_column_can_have_its_own_value(self, path):
         fill = {"i": -1, "f": float("nan"), "b": True, "s": "none", "t": np.datetime64("NaT"),
                 "d": 0, "v": 9, "l": 7, "st": 5, "n": "nothing"}

@@ -9,6 +9,7 @@
 namespace forebay {
 
 void InitLog(const char* program, spdlog::level::level_enum default_level) {
+  spdlog::drop(program);  // tests call mains more than once
   auto logger = spdlog::stderr_color_mt(program);
   logger->set_pattern("%Y-%m-%dT%H:%M:%S.%e %n[%P] %l: %v");
   auto level = LogLevel(default_level);  // mains refuse what is none: CheckLogLevel()

@@ -78,6 +78,13 @@ TEST(InitLog, SetsTheLevelOfTheVariable) {
   EXPECT_EQ(spdlog::default_logger()->level(), Level::err);
 }
 
+TEST(InitLog, MayBeCalledAgain) {
+  Variable unset(nullptr);
+  InitLog("log-test-again", Level::info);
+  InitLog("log-test-again", Level::warn);
+  EXPECT_EQ(spdlog::default_logger()->level(), Level::warn);
+}
+
 TEST(InitLog, HasTheDefaultLevelWhereTheVariableIsNone) {
   Variable wanted("verbose");
   EXPECT_EQ(CheckLogLevel().code(), StatusCode::kInvalid);

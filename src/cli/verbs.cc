@@ -1,5 +1,7 @@
 #include "cli/verbs.h"
 
+#include "cli/cluster/worker.h"
+
 namespace forebay::cli {
 namespace {
 

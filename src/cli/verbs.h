@@ -24,7 +24,6 @@ Run DeclareNodeDrain(CLI::App& app);
 Run DeclareNodes(CLI::App& app);
 Run DeclareServe(CLI::App& app);
 Run DeclareHead(CLI::App& app);
-Run DeclareWorker(CLI::App& app);
 Run DeclareDataset(CLI::App& app);
 Run DeclareBench(CLI::App& app);
 Run DeclareOrder(CLI::App& app);

@@ -1,10 +1,11 @@
 // forebay worker HOST PORT: becomes a worker of Kubeflow's data cache. Its head is
 // `forebay head HOST PORT`.
+#include "cli/cluster/worker.h"
+
 #include <CLI/CLI.hpp>
 #include <memory>
 
 #include "cli/become.h"
-#include "cli/verbs.h"
 
 namespace forebay::cli {
 namespace {
