@@ -1,9 +1,15 @@
 """Two heads on one etcd."""
 
+import sys
 import time
+import urllib.request
+from pathlib import Path
 
 import pytest
-from heads import Head, Node, wait_until, write_table
+from heads import Head, Node, Process, wait_until, write_table
+from ports import free_port
+
+PROXY = Path(__file__).resolve().parents[1] / "servers/fault_proxy.py"
 
 
 def two_heads(folder, etcd, processes):
@@ -55,6 +61,38 @@ def test_the_other_leads_within_five_seconds_of_a_death(tmp_path, etcd, processe
     leader.start()
     leader.wait()
     assert leader.call("GET", "/v1/nodes", follow=False)[0] == 307
+
+
+def test_terms_stay_apart_where_answers_of_etcd_are_lost(tmp_path, etcd, processes):
+    """Each of two endpoints is a proxy that carries a write out and drops the answer."""
+    real = etcd.meta.removeprefix("etcd://127.0.0.1:")
+    ports = [free_port(), free_port()]
+    for port in ports:
+        processes.append(Process([sys.executable, PROXY, port, real], tmp_path / "proxy.log"))
+
+    def ask(port, path):
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=10) as answer:
+            return int(answer.read())
+
+    def answers(port):
+        try:
+            return ask(port, "/__fired") == 0
+        except OSError:
+            return False
+    for port in ports:
+        wait_until(lambda port=port: answers(port), "the proxy does not start")
+        ask(port, "/__plan?stage=write&kind=reset&path=kv/txn&times=3")
+    meta = "etcd://" + ",".join(f"127.0.0.1:{port}" for port in ports)
+    heads = [Head(tmp_path, meta=meta, name=name) for name in ("one", "two")]
+    processes += heads
+    wait_until(lambda: any(head.leads() for head in heads), "nobody leads")
+    assert sum(ask(port, "/__fired") for port in ports) >= 2, "no answer was lost"
+    for head in heads:
+        head.wait()
+    assert sum(head.leads() for head in heads) == 1
+    terms = [int(line.rsplit(" ", 1)[1]) for head in heads
+             for line in head.log.read_text().splitlines() if "this head leads, term" in line]
+    assert len(set(terms)) == len(terms), terms
 
 
 @pytest.mark.alone

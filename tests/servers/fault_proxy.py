@@ -3,7 +3,7 @@
 usage: fault_proxy.py PORT UPSTREAM_PORT
 
 GET /__plan?stage=S&kind=K&at=A&skip=N&times=N&path=P&run=COMMAND adds a fault:
-  stage  list, stat or read: which requests it meets
+  stage  list, stat, read or write (any POST): which requests it meets
   path   only those with this in their path
   kind   status500 status503 status429 status403 reset stall short wrong-range extra
          ignore-range slow-start garbage redirect-region
@@ -11,6 +11,7 @@ GET /__plan?stage=S&kind=K&at=A&skip=N&times=N&path=P&run=COMMAND adds a fault:
          ignore-range does not work on signed requests
   run    a shell command to run when it fires, before anything is sent (to overwrite the
          object in the middle of a read: kind=reset)
+  kind=reset at=first on a write: the server has carried it out, and the answer is lost
 GET /__fired answers how many faults acted. GET /__clear forgets plan and count.
 """
 
@@ -33,6 +34,8 @@ fired = 0
 
 
 def stage_of(method, target):
+    if method == "POST":
+        return "write"
     if "list-type=2" in target or "op=LISTSTATUS" in target:
         return "list"
     if method == "HEAD" or "op=GETFILESTATUS" in target:
@@ -93,7 +96,7 @@ class Proxy(BaseHTTPRequestHandler):
                 value = change_range(value)
             if value is not None:
                 connection.putheader(name, value)
-        connection.endheaders()
+        connection.endheaders(self.body)
         response = connection.getresponse()
         body = response.read()
         if response.status == 307:
@@ -196,6 +199,8 @@ class Proxy(BaseHTTPRequestHandler):
     def do_GET(self):
         if self.path.startswith("/__"):
             return self.control()
+        size = int(self.headers.get("Content-Length") or 0)
+        self.body = self.rfile.read(size) if size else None
         fault = take_fault(self.command, self.path)
         try:
             if fault:
@@ -205,7 +210,7 @@ class Proxy(BaseHTTPRequestHandler):
         except (BrokenPipeError, ConnectionResetError):
             self.close_connection = True
 
-    do_HEAD = do_GET
+    do_HEAD = do_POST = do_GET
 
     def log_message(self, *_):
         pass
