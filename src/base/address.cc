@@ -1,6 +1,8 @@
 #include "base/address.h"
 
+#include <arpa/inet.h>
 #include <fmt/format.h>
+#include <netinet/in.h>
 #include <unistd.h>
 
 #include <charconv>
@@ -30,6 +32,17 @@ Result<Address> ParseAddress(std::string_view text) {
       fmt::format("\"{}\" is no address: give HOST:PORT, as 127.0.0.1:7072", text));
 }
 
+bool IsLoopback(std::string_view host) {
+  if (host == "localhost") return true;
+  in_addr four{};
+  in6_addr six{};
+  std::string text(host);
+  if (::inet_pton(AF_INET, text.c_str(), &four) == 1) {
+    return ntohl(four.s_addr) >> 24 == IN_LOOPBACKNET;
+  }
+  return ::inet_pton(AF_INET6, text.c_str(), &six) == 1 && IN6_IS_ADDR_LOOPBACK(&six);
+}
+
 std::string HostName() {
   char name[256] = "";
   return ::gethostname(name, sizeof(name) - 1) == 0 ? name : "localhost";
@@ -38,7 +51,9 @@ std::string HostName() {
 std::string ReachableAddress(const std::string& given, const Address& address) {
   if (!given.empty()) return given;
   bool all = address.host == "0.0.0.0" || address.host == "::";
-  return fmt::format("{}:{}", all ? HostName() : address.host, address.port);
+  std::string host = all ? HostName() : address.host;
+  bool is_v6 = host.find(':') != host.npos;
+  return fmt::format("{}{}{}:{}", is_v6 ? "[" : "", host, is_v6 ? "]" : "", address.port);
 }
 
 }  // namespace forebay

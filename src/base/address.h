@@ -16,6 +16,10 @@ struct Address {
 // "HOST:PORT", "[::1]:7072" or ":7072" (all addresses); port 0 is any free one.
 Result<Address> ParseAddress(std::string_view text);
 
+// True where nobody but this machine reaches it: 127.x.y.z, ::1 or localhost. Any other
+// name may lead anywhere.
+bool IsLoopback(std::string_view host);
+
 // As the machine calls itself.
 std::string HostName();
 
