@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <functional>
 #include <mutex>
 
 #include "cluster/membership.h"
@@ -20,25 +21,41 @@ Result<std::string> AsAnswer(const Result<T>& result) {
 // A head without HTTP, which can be cut off and replaced.
 struct TestHead {
   FakeClock clock;
-  meta::MemoryStore store{&clock};
+  std::unique_ptr<meta::MemoryStore> store = std::make_unique<meta::MemoryStore>(&clock);
   std::mutex mutex;
   std::unique_ptr<Membership> members;
   uint64_t term = 0;
   milliseconds timeout{40};  // T is short, so that the link's real pauses are
   std::atomic<bool> reachable{true};
   std::atomic<int> beats{0};
+  std::atomic<int> unanswered{0};
   std::atomic<int> goodbyes{0};
 
   TestHead() { Restart(); }
   void Restart() {
     std::lock_guard lock(mutex);
-    members = Membership::Load(
-                  {.store = &store, .term = ++term, .timeout = timeout, .clock = &clock})
-                  .ValueOrDie();
+    Load();
+  }
+  // As if its state directory had been deleted: the next head begins at term 1.
+  void Wipe() {
+    std::lock_guard lock(mutex);
+    members.reset();
+    store = std::make_unique<meta::MemoryStore>(&clock);
+    term = 0;
+    Load();
+  }
+  void Load() {
+    members =
+        Membership::Load(
+            {.store = store.get(), .term = ++term, .timeout = timeout, .clock = &clock})
+            .ValueOrDie();
   }
   Result<std::string> Answer(const std::string& path, const std::string& json) {
     std::lock_guard lock(mutex);
-    if (!reachable) return Status::Unavailable("cut off");
+    if (!reachable) {
+      ++unanswered;
+      return Status::Unavailable("cut off");
+    }
     ++beats;
     if (path == kRegisterPath) {
       return AsAnswer(members->Register(ParseRegistration(json).ValueOrDie()));
@@ -53,7 +70,10 @@ struct TestHead {
       FB_RETURN_NOT_OK(members->Leave(ParseHeartbeat(json).ValueOrDie()));
       return std::string("{}");
     }
-    return ToJson(HeartbeatAnswer{.roster = members->roster()});
+    FB_CHECK(path.starts_with("/v1/roster?after="));
+    FB_RETURN_NOT_OK(members->CatchUp());
+    uint64_t epoch = std::stoull(path.substr(path.find('=') + 1));
+    return ToJson(HeartbeatAnswer{.roster = members->RosterAfter(epoch)});
   }
 };
 
@@ -100,6 +120,13 @@ class HeadLinkTest : public ::testing::Test {
     ASSERT_TRUE(Soon([&] { return head_.beats >= before + 2; }));
   }
 
+  // No answer is on its way any more once the link has been refused.
+  void CutOff() {
+    head_.reachable = false;
+    int before = head_.unanswered;
+    ASSERT_TRUE(Soon([&] { return head_.unanswered > before; }));
+  }
+
   TestHead head_;
   std::atomic<int> orders_{0};
 };
@@ -123,8 +150,7 @@ TEST_F(HeadLinkTest, HearsOfOrdersSoonAfterJoiningHoweverLongTIs) {
 TEST_F(HeadLinkTest, StopsOwningAfterHalfOfTWithoutAnAnswer) {
   auto link = Join("a");
   ASSERT_TRUE(Soon([&] { return link->MayOwn(); }));
-  head_.reachable = false;
-  std::this_thread::sleep_for(milliseconds(20));  // a beat under way ends
+  CutOff();
   head_.clock.Advance(milliseconds(19));
   EXPECT_TRUE(link->MayOwn());
   head_.clock.Advance(milliseconds(1));
@@ -137,7 +163,7 @@ TEST_F(HeadLinkTest, StopsOwningAfterHalfOfTWithoutAnAnswer) {
 TEST_F(HeadLinkTest, StopsOwningBeforeTheHeadTakesItForDown) {
   auto link = Join("a");
   ASSERT_TRUE(Soon([&] { return link->MayOwn(); }));
-  head_.reachable = false;
+  CutOff();
   for (int i = 0; i < 40; ++i) {
     head_.clock.Advance(milliseconds(1));
     bool may_own = link->MayOwn();
@@ -203,6 +229,143 @@ TEST_F(HeadLinkTest, WatchesWithoutBeingAMember) {
   EXPECT_EQ(head_.members->roster()->members().size(), 1U);
   watcher.reset();
   EXPECT_EQ(head_.goodbyes, 0);
+}
+
+TEST_F(HeadLinkTest, WorksOnUnderAHeadWhoseStateWasWiped) {
+  for (int i = 0; i < 4; ++i) head_.Restart();
+  auto link = Join("a");
+  auto watcher = Join(std::nullopt);
+  ASSERT_TRUE(Soon([&] { return link->MayOwn() && watcher->roster()->epoch() > 0; }));
+  uint64_t fence = link->fence();
+  uint64_t epoch = watcher->roster()->epoch();
+  EXPECT_EQ(epoch >> 32, 5U);
+  head_.Wipe();
+  ASSERT_TRUE(Soon([&] { return link->fence() > fence; })) << "ignored for ever";
+  EXPECT_TRUE(Soon([&] { return link->MayOwn(); }));
+  EXPECT_TRUE(Soon([&] { return watcher->roster()->epoch() > epoch; }));
+  EXPECT_TRUE(Soon([&] { return watcher->roster()->Find("a") != nullptr; }));
+}
+
+TEST_F(HeadLinkTest, LetsOneWhoOnlyWatchesFindAWipedHead) {
+  for (int i = 0; i < 4; ++i) head_.Restart();
+  auto watcher = Join(std::nullopt);
+  ASSERT_TRUE(Soon([&] { return watcher->roster()->epoch() > 0; }));
+  uint64_t epoch = watcher->roster()->epoch();
+  head_.Wipe();
+  EXPECT_TRUE(Soon([&] { return watcher->roster()->epoch() > epoch; }));
+}
+
+TEST_F(HeadLinkTest, SaysNoGoodbyeInTheNameOfANewerProcess) {
+  auto older = Join("a");
+  ASSERT_TRUE(Soon([&] { return older->MayOwn(); }));
+  auto newer = Join("a");
+  ASSERT_TRUE(Soon([&] { return newer->MayOwn() && !older->MayOwn(); }));
+  LetBeat();
+  older.reset();
+  EXPECT_EQ(head_.goodbyes, 0);
+  EXPECT_TRUE(newer->MayOwn());
+}
+
+// A head that answers what a test says.
+class ScriptedCaller : public HeadCaller {
+ public:
+  using Script = std::function<Result<std::string>(const std::string& path)>;
+  explicit ScriptedCaller(Script script) : script_(std::move(script)) {}
+  Result<std::string> Get(const std::string& path, Deadline) override {
+    return script_(path);
+  }
+  Result<std::string> Post(const std::string& path, const std::string&,
+                           Deadline) override {
+    return script_(path);
+  }
+
+ private:
+  Script script_;
+};
+
+std::shared_ptr<const Roster> RosterOf(uint64_t epoch, uint64_t fence, MemberState state,
+                                       int timeout_ms = 40) {
+  return Roster::Make({.epoch = epoch,
+                       .timeout = milliseconds(timeout_ms),
+                       .members = {{.id = "a", .state = state, .fence = fence}}})
+      .ValueOrDie();
+}
+
+struct ScriptedLink {
+  ScriptedLink(const Clock* clock, ScriptedCaller::Script script) {
+    HeadLink::Options options;
+    options.self = Registration{.id = "a", .instance = "i", .host = "h", .flight = "h:1"};
+    options.clock = clock;
+    options.on_roster = [this](const Roster&) { ++rosters; };
+    options.caller = std::make_unique<ScriptedCaller>(std::move(script));
+    link = HeadLink::Start(std::move(options)).ValueOrDie();
+  }
+  std::atomic<int> rosters{0};
+  std::unique_ptr<HeadLink> link;
+};
+
+TEST(HeadLink, CountsFromWhenItAskedNotFromTheAnswer) {
+  FakeClock clock;
+  std::atomic<int> calls{0};
+  ScriptedLink scripted(&clock, [&](const std::string& path) -> Result<std::string> {
+    ++calls;
+    if (path != kRegisterPath) return Status::Unavailable("cut off");
+    clock.Advance(milliseconds(15));  // the answer takes its time
+    return ToJson(Registered{.fence = 7, .roster = RosterOf(9, 7, MemberState::kUp)});
+  });
+  ASSERT_TRUE(Soon([&] { return calls > 1; }));
+  clock.Advance(milliseconds(4));
+  EXPECT_TRUE(scripted.link->MayOwn());
+  clock.Advance(milliseconds(1));
+  EXPECT_FALSE(scripted.link->MayOwn()) << "half of T after the question";
+}
+
+TEST(HeadLink, KeepsTheNewerRosterWhenAnOlderOneComesLate) {
+  FakeClock clock;
+  std::atomic<int> beats{0};
+  ScriptedLink scripted(&clock, [&](const std::string& path) -> Result<std::string> {
+    if (path == kRegisterPath) {
+      return ToJson(Registered{.fence = 7, .roster = RosterOf(9, 7, MemberState::kUp)});
+    }
+    ++beats;
+    uint64_t epoch = beats == 1 ? 8 : 9;
+    return ToJson(HeartbeatAnswer{.roster = RosterOf(epoch, 7, MemberState::kDraining)});
+  });
+  ASSERT_TRUE(Soon([&] { return beats > 3; }));
+  EXPECT_EQ(scripted.link->roster()->Find("a")->state, MemberState::kUp);
+  EXPECT_EQ(scripted.rosters, 1) << "only newer ones are told of";
+}
+
+TEST(HeadLink, OwnsNothingUnlessTheRosterHasItUpWithItsFence) {
+  FakeClock clock;
+  struct Case {
+    uint64_t fence;
+    MemberState state;
+    bool may_own;
+  };
+  for (Case one : {Case{7, MemberState::kUp, true}, Case{8, MemberState::kUp, false},
+                   Case{6, MemberState::kUp, false}, Case{7, MemberState::kDown, false},
+                   Case{7, MemberState::kDraining, false}}) {
+    std::atomic<int> calls{0};
+    ScriptedLink scripted(&clock, [&](const std::string& path) -> Result<std::string> {
+      ++calls;
+      if (path != kRegisterPath) return std::string("{}");
+      return ToJson(Registered{.fence = 7, .roster = RosterOf(9, one.fence, one.state)});
+    });
+    ASSERT_TRUE(Soon([&] { return calls > 1; }));
+    EXPECT_EQ(scripted.link->MayOwn(), one.may_own) << one.fence;
+    EXPECT_EQ(scripted.link->fence(), 7U);
+  }
+}
+
+TEST(HeadLink, AsksOnWhenAnAnswerMakesNoSense) {
+  FakeClock clock;
+  std::atomic<int> calls{0};
+  ScriptedLink scripted(&clock, [&](const std::string&) -> Result<std::string> {
+    return std::string(++calls % 2 == 0 ? "no" : R"({"fence": "x"})");
+  });
+  EXPECT_TRUE(Soon([&] { return calls > 2; }));
+  EXPECT_FALSE(scripted.link->MayOwn());
 }
 
 }  // namespace

@@ -2,13 +2,45 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
+#include "base/near_miss.h"
+
 namespace forebay::cluster {
+namespace {
+
+constexpr int kDepthMax = 64;
+
+// Of brackets and braces outside of texts.
+bool IsNestedTooDeeply(std::string_view text) {
+  int depth = 0;
+  bool in_text = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    char c = text[i];
+    if (in_text) {
+      if (c == '\\') ++i;
+      if (c == '"') in_text = false;
+    } else if (c == '"') {
+      in_text = true;
+    } else if (c == '[' || c == '{') {
+      if (++depth > kDepthMax) return true;
+    } else if (c == ']' || c == '}') {
+      --depth;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+nlohmann::json ParseJson(std::string_view text) {
+  if (IsNestedTooDeeply(text)) return nlohmann::json(nlohmann::json::value_t::discarded);
+  return nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
+}
 
 JsonFields JsonFields::Parse(std::string_view text, std::string what) {
-  return {nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false),
-          std::move(what)};
+  return {ParseJson(text), std::move(what)};
 }
 
 JsonFields::JsonFields(nlohmann::json object, std::string what)
@@ -18,7 +50,8 @@ JsonFields::JsonFields(nlohmann::json object, std::string what)
   }
 }
 
-const nlohmann::json* JsonFields::Find(const char* name) const {
+const nlohmann::json* JsonFields::Find(const char* name) {
+  known_.emplace_back(name);
   if (!object_.is_object()) return nullptr;
   auto found = object_.find(name);
   return found == object_.end() || found->is_null() ? nullptr : &*found;
@@ -58,7 +91,7 @@ double JsonFields::Real(const char* name) {
   return 0;
 }
 
-nlohmann::json JsonFields::Any(const char* name) const {
+nlohmann::json JsonFields::Any(const char* name) {
   const auto* value = Find(name);
   return value == nullptr ? nlohmann::json() : *value;
 }
@@ -68,6 +101,16 @@ nlohmann::json JsonFields::Array(const char* name) {
   if (value != nullptr && value->is_array()) return *value;
   Miss(name, "list");
   return nlohmann::json::array();
+}
+
+void JsonFields::RefuseUnknown() {
+  if (!object_.is_object()) return;
+  for (const auto& [name, value] : object_.items()) {
+    if (std::ranges::find(known_, name) != known_.end()) continue;
+    status_ = Status::Invalid(
+        fmt::format("{} has no member '{}'{}", what_, name, DidYouMean(name, known_)));
+    return;
+  }
 }
 
 }  // namespace forebay::cluster

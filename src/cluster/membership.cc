@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "cluster/json_fields.h"
+#include "cluster/term.h"
 
 namespace forebay::cluster {
 namespace {
@@ -16,7 +17,8 @@ constexpr char kPrefix[] = "members/";
 constexpr size_t kIdBytesMax = 128;
 constexpr size_t kAddressBytesMax = 512;
 constexpr size_t kReportBytesMax = 1 << 20;
-constexpr size_t kMembersMax = 10'000;
+// Where several processes register under one id at the same time.
+constexpr int kTries = 5;
 
 bool IsId(const std::string& id) {
   return !id.empty() && id.size() <= kIdBytesMax &&
@@ -72,14 +74,15 @@ Result<std::unique_ptr<Membership>> Membership::Load(Options options) {
     if (!fields.status().ok()) return Status::Corrupt(fields.status().message());
     FB_ASSIGN_OR_RETURN(record.member.state, ParseMemberState(state));
     record.heard = now;
+    record.version = entry.version;
     membership->records_[record.member.id] = std::move(record);
   }
   membership->Publish();
   return membership;
 }
 
-// Not under the mutex: the store may be slow, and heartbeats must not wait for it.
-Status Membership::Keep(const Record& record) {
+Result<uint64_t> Membership::Keep(const Record& record,
+                                  std::optional<uint64_t> if_version) {
   const Member& member = record.member;
   bool drains = member.state == MemberState::kDraining;
   nlohmann::json json = {{"host", member.host},
@@ -90,8 +93,7 @@ Status Membership::Keep(const Record& record) {
                          {"store_bytes", member.store_bytes},
                          {"state", drains ? "draining" : "up"}};
   std::string text = json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-  auto put = options_.store->Put(kPrefix + member.id, text, {});
-  return put.ok() ? Status::OK() : put.status();
+  return options_.store->Put(kPrefix + member.id, text, {.if_version = if_version});
 }
 
 void Membership::Publish() {
@@ -111,7 +113,7 @@ void Membership::Sweep() {
     bool drains = record.member.state == MemberState::kDraining;
     if (silent && (drains || silence >= options_.place_kept)) {
       spdlog::info("node {} is gone", it->first);
-      gone_.push_back(it->first);
+      gone_[it->first] = record.version;
       it = records_.erase(it);
       changed = true;
       continue;
@@ -126,44 +128,64 @@ void Membership::Sweep() {
   if (changed) Publish();
 }
 
-Result<Registered> Membership::Register(const Registration& registration) {
-  FB_RETURN_NOT_OK(Check(registration));
-  Record record;
-  record.member = {.id = registration.id,
-                   .host = registration.host,
-                   .flight = registration.flight,
-                   .http = registration.http,
-                   .weight = registration.weight,
-                   .store_bytes = registration.store_bytes};
-  record.instance = registration.instance;
-  bool known = false;
-  {
-    std::lock_guard lock(mutex_);
-    Sweep();
-    if (records_.size() >= kMembersMax) return Status::Full("the cluster has no room");
-    auto found = records_.find(registration.id);
-    if (found != records_.end()) {
-      Record& old = found->second;
-      // The same process registers again when its head has changed: drained it stays.
-      bool same = old.instance == record.instance;
-      bool drains = same && old.member.state == MemberState::kDraining;
-      if (drains) record.member.state = MemberState::kDraining;
-      Member as_kept = old.member;
-      as_kept.state = record.member.state;
-      as_kept.fence = 0;
-      known = same && as_kept == record.member;
-      record.report = old.report;
-    }
+Result<bool> Membership::Inherit(Record* record) {
+  auto found = records_.find(record->member.id);
+  if (found == records_.end()) {
+    if (records_.size() < options_.members_max) return false;
+    return Status::Full(fmt::format("the cluster has {} nodes, and no room for another",
+                                    options_.members_max));
   }
-  if (!known) FB_RETURN_NOT_OK(Keep(record));
-  std::lock_guard lock(mutex_);
-  std::erase(gone_, registration.id);
+  const Record& old = found->second;
+  // The same process registers again when its head has changed: drained it stays.
+  bool same = old.instance == record->instance;
+  bool drains = same && old.member.state == MemberState::kDraining;
+  if (drains) record->member.state = MemberState::kDraining;
+  record->report = old.report;
+  record->version = old.version;
+  Member as_kept = old.member;
+  as_kept.state = record->member.state;
+  as_kept.fence = 0;
+  return same && as_kept == record->member;
+}
+
+Registered Membership::Admit(Record record) {
+  std::string id = record.member.id;
   record.heard = options_.clock->Now();
   record.member.fence = Next();
   uint64_t fence = record.member.fence;
-  records_[registration.id] = std::move(record);
+  records_[id] = std::move(record);
   Publish();
-  return Registered{.fence = fence, .roster = roster_};
+  return {.fence = fence, .roster = roster_};
+}
+
+Result<Registered> Membership::Register(const Registration& registration) {
+  FB_RETURN_NOT_OK(Check(registration));
+  FB_RETURN_NOT_OK(CatchUp());
+  for (int i = 0; i < kTries; ++i) {
+    Record record;
+    record.member = {.id = registration.id,
+                     .host = registration.host,
+                     .flight = registration.flight,
+                     .http = registration.http,
+                     .weight = registration.weight,
+                     .store_bytes = registration.store_bytes};
+    record.instance = registration.instance;
+    {
+      std::lock_guard lock(mutex_);
+      Sweep();
+      FB_ASSIGN_OR_RETURN(bool known, Inherit(&record));
+      if (known) return Admit(std::move(record));
+    }
+    FB_ASSIGN_OR_RETURN(record.version, Keep(record, {}));
+    std::lock_guard lock(mutex_);
+    auto found = records_.find(registration.id);
+    // The store has to end up with whoever gets the larger fence.
+    if (found != records_.end() && found->second.version > record.version) continue;
+    return Admit(std::move(record));
+  }
+  return Status::Unavailable(fmt::format(
+      "several processes register as node {} at once: give each an id of its own",
+      registration.id));
 }
 
 Result<Membership::Record*> Membership::FindFenced(const Heartbeat& heartbeat) {
@@ -183,8 +205,15 @@ Result<HeartbeatAnswer> Membership::Beat(const Heartbeat& heartbeat) {
   if (heartbeat.report.size() > kReportBytesMax) {
     return Status::Invalid(fmt::format("node {} reports too much", heartbeat.id));
   }
+  if (TermOf(heartbeat.roster_epoch) > kSeenTermMax) {
+    return Status::Invalid(fmt::format(
+        "node {} has a roster that no head has given out: start it anew", heartbeat.id));
+  }
   std::lock_guard lock(mutex_);
   Sweep();
+  Notice(heartbeat.roster_epoch);
+  // It would ignore this head's rosters: it registers, and the term rises before that.
+  if (heartbeat.roster_epoch > roster_->epoch()) return NotKnownAsSuch(heartbeat.id);
   FB_ASSIGN_OR_RETURN(Record * record, FindFenced(heartbeat));
   record->heard = options_.clock->Now();
   record->left = false;
@@ -208,23 +237,79 @@ Status Membership::Leave(const Heartbeat& goodbye) {
 }
 
 Status Membership::Drain(const std::string& id) {
-  Record kept;
-  {
-    std::lock_guard lock(mutex_);
-    Sweep();
-    auto found = records_.find(id);
-    if (found == records_.end()) return UnknownNode(id);
-    found->second.member.state = MemberState::kDraining;
-    kept = found->second;
-    Publish();
+  for (int i = 0; i < kTries; ++i) {
+    Record record;
+    {
+      std::lock_guard lock(mutex_);
+      Sweep();
+      auto found = records_.find(id);
+      if (found == records_.end()) return i == 0 ? UnknownNode(id) : Status::OK();
+      if (found->second.member.state != MemberState::kDraining) {
+        found->second.member.state = MemberState::kDraining;
+        Publish();
+      }
+      record = found->second;
+    }
+    Status kept = KeepDrained(record);
+    if (kept.code() != StatusCode::kChanged) return kept;
   }
-  return Keep(kept);
+  return Status::Unavailable(
+      fmt::format("node {} registers again and again: try once more", id));
+}
+
+// kChanged: it has registered meanwhile, or is gone.
+Status Membership::KeepDrained(const Record& record) {
+  FB_ASSIGN_OR_RETURN(uint64_t version, Keep(record, record.version));
+  std::lock_guard lock(mutex_);
+  auto found = records_.find(record.member.id);
+  if (found != records_.end()) {
+    found->second.version = std::max(found->second.version, version);
+  } else if (auto gone = gone_.find(record.member.id); gone != gone_.end()) {
+    gone->second = version;
+  }
+  return Status::OK();
 }
 
 std::shared_ptr<const Roster> Membership::roster() {
   std::lock_guard lock(mutex_);
   Sweep();
   return roster_;
+}
+
+std::shared_ptr<const Roster> Membership::RosterAfter(uint64_t epoch) {
+  std::lock_guard lock(mutex_);
+  Sweep();
+  if (TermOf(epoch) <= kSeenTermMax) Notice(epoch);
+  return epoch == roster_->epoch() ? nullptr : roster_;
+}
+
+uint64_t Membership::term() {
+  std::lock_guard lock(mutex_);
+  return options_.term;
+}
+
+void Membership::Notice(uint64_t epoch) {
+  if (epoch > roster_->epoch()) ahead_ = std::max(ahead_, epoch);
+}
+
+Status Membership::CatchUp() {
+  std::lock_guard raise_lock(raise_mutex_);
+  TermRaise raise;
+  {
+    std::lock_guard lock(mutex_);
+    if (ahead_ == 0) return Status::OK();
+    raise = {.own = options_.term, .seen = TermOf(ahead_)};
+  }
+  FB_ASSIGN_OR_RETURN(uint64_t term, RaiseTerm(*options_.store, raise));
+  spdlog::warn(
+      "nodes have rosters of term {}, but this head began with term {}: its metadata was "
+      "wiped or restored; going on with term {}",
+      raise.seen, raise.own, term);
+  std::lock_guard lock(mutex_);
+  options_.term = term;
+  Publish();
+  if (ahead_ < roster_->epoch()) ahead_ = 0;
+  return Status::OK();
 }
 
 std::vector<Membership::Node> Membership::nodes() {
@@ -242,17 +327,21 @@ std::vector<Membership::Node> Membership::nodes() {
 }
 
 Status Membership::ForgetGone() {
-  std::vector<std::string> gone;
+  std::map<std::string, uint64_t> gone;
   {
     std::lock_guard lock(mutex_);
     Sweep();
     gone = gone_;
   }
-  for (const std::string& id : gone) {
-    Status status = options_.store->Delete(kPrefix + id);
-    if (!status.ok() && status.code() != StatusCode::kNotFound) return status;
+  for (const auto& [id, version] : gone) {
+    Status status = options_.store->Delete(kPrefix + id, version);
+    // Who registers meanwhile has written a new version, which stays.
+    bool settled = status.ok() || status.code() == StatusCode::kNotFound ||
+                   status.code() == StatusCode::kChanged;
+    if (!settled) return status;
     std::lock_guard lock(mutex_);
-    std::erase(gone_, id);
+    auto found = gone_.find(id);
+    if (found != gone_.end() && found->second == version) gone_.erase(found);
   }
   return Status::OK();
 }

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,7 @@ class Membership {
     uint64_t term = 1;
     milliseconds timeout{4'000};       // T: silent for so long is down
     milliseconds place_kept{600'000};  // down for so long is gone
+    size_t members_max = 10'000;
     const Clock* clock = &Clock::Real();
   };
   // One node as people see it.
@@ -51,9 +53,16 @@ class Membership {
   Status Drain(const std::string& id);
 
   std::shared_ptr<const Roster> roster();
+  // The roster for somebody who has that of `epoch`; null when that is the newest.
+  std::shared_ptr<const Roster> RosterAfter(uint64_t epoch);
   std::vector<Node> nodes();
+  uint64_t term();
   // Forgets in the store who is gone; called now and then.
   Status ForgetGone();
+  // Raises the term when nodes have rosters of a later one: the metadata store was wiped
+  // or restored, and nodes would take no word of this head. Called now and then, and by
+  // Register. kUnavailable: the store is not reachable, or knows a later head.
+  Status CatchUp();
 
  private:
   struct Record {
@@ -62,6 +71,7 @@ class Membership {
     std::string report;
     TimePoint heard;
     bool left = false;
+    uint64_t version = meta::kAbsent;  // of its key in the store
   };
 
   explicit Membership(Options options) : options_(options) {}
@@ -70,15 +80,23 @@ class Membership {
   void Sweep();
   void Publish();
   Result<Record*> FindFenced(const Heartbeat& heartbeat);
+  // Takes over what stays of an earlier registration. True: the store has it like this.
+  Result<bool> Inherit(Record* record);
+  Registered Admit(Record record);
+  void Notice(uint64_t epoch);
 
-  Status Keep(const Record& record);
+  // Not under the mutex: the store may be slow, and heartbeats must not wait for it.
+  Result<uint64_t> Keep(const Record& record, std::optional<uint64_t> if_version);
+  Status KeepDrained(const Record& record);
 
   Options options_;
+  std::mutex raise_mutex_;  // one raises the term at a time; taken before mutex_
   std::mutex mutex_;
   std::map<std::string, Record> records_;
-  std::vector<std::string> gone_;
+  std::map<std::string, uint64_t> gone_;  // the versions of their keys in the store
   std::shared_ptr<const Roster> roster_ = Roster::Empty();
   uint64_t sequence_ = 0;
+  uint64_t ahead_ = 0;  // the largest epoch that nodes have and this head never gave out
 };
 
 }  // namespace forebay::cluster

@@ -15,7 +15,7 @@ using nlohmann::json;
 
 // What was made by us or has been checked; a broken text becomes null.
 json AsJson(const std::string& text) {
-  json value = json::parse(text, nullptr, /*allow_exceptions=*/false);
+  json value = ParseJson(text);
   return value.is_discarded() ? json() : value;
 }
 
@@ -24,7 +24,7 @@ std::string Dump(const json& value) {
   return value.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
-Result<std::shared_ptr<const Roster>> RosterIn(const JsonFields& fields) {
+Result<std::shared_ptr<const Roster>> RosterIn(JsonFields& fields) {
   json roster = fields.Any("roster");
   if (roster.is_null()) return std::shared_ptr<const Roster>();
   return ParseRoster(roster.dump());
@@ -80,6 +80,7 @@ Result<Registration> ParseRegistration(std::string_view json) {
                        .http = fields.TextOr("http", ""),
                        .weight = fields.Real("weight"),
                        .store_bytes = fields.NumberOr("store_bytes", 0)};
+  fields.RefuseUnknown();
   FB_RETURN_NOT_OK(fields.status());
   return message;
 }
@@ -99,6 +100,7 @@ Result<Heartbeat> ParseHeartbeat(std::string_view json) {
                     .roster_epoch = fields.Number("roster_epoch")};
   nlohmann::json report = fields.Any("report");
   if (report.is_object()) message.report = report.dump();
+  fields.RefuseUnknown();
   FB_RETURN_NOT_OK(fields.status());
   return message;
 }
@@ -149,7 +151,7 @@ std::string ErrorJson(const Status& status) {
 
 Status StatusOfAnswer(int http_status, std::string_view body) {
   if (http_status >= 200 && http_status < 300) return Status::OK();
-  json value = json::parse(body, nullptr, /*allow_exceptions=*/false);
+  json value = ParseJson(body);
   if (value.is_object() && value.contains("error")) {
     JsonFields error(value["error"], "an error of the head");
     std::string code = error.Text("code");

@@ -75,5 +75,40 @@ TEST(Roster, RefusesWhatIsNoRoster) {
   EXPECT_FALSE(ParseRoster(twice).ok());
 }
 
+TEST(Roster, RoutesOnlyToWhoIsUp) {
+  for (MemberState state : {MemberState::kDown, MemberState::kDraining}) {
+    auto roster = Five(state);
+    for (int i = 0; i < 200; ++i) {
+      EXPECT_EQ(roster->Route(Unit(i), 5).size(), 4U);
+      EXPECT_EQ(std::ranges::count(roster->Route(Unit(i), 5), 3U), 0);
+    }
+  }
+}
+
+TEST(Roster, FindsTheFirstAndTheLastMember) {
+  auto roster = Five(MemberState::kUp);
+  EXPECT_EQ(roster->Find("n0"), &roster->members()[0]);
+  EXPECT_EQ(roster->Find("n4"), &roster->members()[4]);
+  EXPECT_EQ(roster->Find(""), nullptr);
+  EXPECT_EQ(roster->Find("n"), nullptr);
+}
+
+TEST(Roster, RefusesWeightsAndIdsThatAreNone) {
+  Roster::Options light{.members = {{.id = "a", .weight = -1}}};
+  EXPECT_EQ(Roster::Make(light).status().code(), StatusCode::kInvalid);
+  Roster::Options twice{.members = {{.id = "a"}, {.id = "a"}}};
+  EXPECT_EQ(Roster::Make(twice).status().code(), StatusCode::kInvalid);
+}
+
+TEST(MemberState, HasANameThatIsReadBack) {
+  for (auto state : {MemberState::kUp, MemberState::kDown, MemberState::kDraining,
+                     MemberState::kGone}) {
+    EXPECT_EQ(ParseMemberState(MemberStateName(state)).ValueOrDie(), state);
+  }
+  EXPECT_EQ(MemberStateName(MemberState::kDown), "down");
+  EXPECT_EQ(MemberStateName(MemberState::kGone), "gone");
+  EXPECT_EQ(ParseMemberState("asleep").status().code(), StatusCode::kInvalid);
+}
+
 }  // namespace
 }  // namespace forebay::cluster

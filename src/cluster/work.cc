@@ -158,7 +158,7 @@ std::string ToJson(const NodeReport& report) {
 }
 
 Result<NodeReport> ParseNodeReport(std::string_view text) {
-  json object = json::parse(text, nullptr, /*allow_exceptions=*/false);
+  json object = ParseJson(text);
   if (!object.is_object()) return Status::Invalid("a node's report is no JSON object");
   NodeReport report;
   for (const json& tier : ObjectsIn(object, "tiers")) {

@@ -29,8 +29,14 @@ Status CheckSource(const std::string& source);
 
 // With everything: for the metadata store, and for nodes.
 std::string DatasetJson(const Dataset& dataset);
-// As stored, or as a caller sent it (without a version). kInvalid names what is wrong.
+// As stored. kInvalid names what is wrong.
 Result<Dataset> ParseDataset(std::string_view json);
+// As a caller asks for it: without a version, and with nothing in it that this head does
+// not know.
+Result<Dataset> ParseNewDataset(std::string_view json);
+// In what a wish differs from the dataset that has its name, for people: "replicas is 1,
+// not 2". Values that may be secret are left out. Empty: in nothing but the version.
+std::string DifferenceOf(const Dataset& there, const Dataset& wish);
 // For people and logs: values of options that may be secret are "***", URIs are without
 // passwords.
 nlohmann::json ShownDataset(const Dataset& dataset);

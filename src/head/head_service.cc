@@ -3,9 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <nlohmann/json.hpp>
 
 #include "base/log.h"
+#include "base/near_miss.h"
+#include "cluster/json_fields.h"
 #include "cluster/messages.h"
 #include "cluster/work.h"
 #include "head/metrics.h"
@@ -67,13 +70,36 @@ bool Fits(std::string_view pattern, std::string_view path,
   return true;
 }
 
-json DatasetAnswer(const Dataset& dataset, Versions& versions) {
+json DatasetAnswer(const Dataset& dataset, Versions& versions, Reign& reign) {
   json shown = ShownDataset(dataset);
   if (auto manifest = versions.Find(dataset.version); manifest.ok()) {
     shown["rows"] = manifest->row_count();
     shown["files"] = manifest->object_count();
   }
+  auto roster = reign.members->roster();
+  auto up = std::ranges::count(roster->members(), cluster::MemberState::kUp,
+                               &cluster::Member::state);
+  shown["note"] = ReplicasNote(dataset.replicas, static_cast<size_t>(up));
   return shown;
+}
+
+// Of a route that takes no body: what is in one would be ignored otherwise.
+Status CheckEmpty(const std::string& body) {
+  if (body.empty()) return Status::OK();
+  auto fields = cluster::JsonFields::Parse(body, "this request");
+  fields.RefuseUnknown();
+  return fields.status();
+}
+
+Status CheckQuery(const http::Received& request, const char* known) {
+  for (const auto& [name, value] : request.query) {
+    if (name == known) continue;
+    std::vector<std::string_view> names;
+    if (*known != '\0') names.emplace_back(known);
+    return Status::Invalid(fmt::format("{} {} has no parameter '{}'{}", request.method,
+                                       request.path, name, DidYouMean(name, names)));
+  }
+  return Status::OK();
 }
 
 }  // namespace
@@ -83,7 +109,7 @@ const std::vector<HeadService::Route>& HeadService::Routes() {
       {"POST", cluster::kHeartbeatPath, &HeadService::Heartbeat},
       {"POST", cluster::kRegisterPath, &HeadService::Register},
       {"POST", cluster::kLeavePath, &HeadService::Leave},
-      {"GET", cluster::kRosterPath, &HeadService::GetRoster},
+      {"GET", cluster::kRosterPath, &HeadService::GetRoster, "after"},
       {"GET", "/v1/nodes", &HeadService::ListNodes},
       {"GET", "/v1/nodes/*", &HeadService::GetNode},
       {"POST", "/v1/nodes/*/drain", &HeadService::DrainNode},
@@ -108,25 +134,28 @@ const std::vector<HeadService::Route>& HeadService::Routes() {
 
 Reply HeadService::Answer(const http::Received& request) {
   Reply reply;
+  try {
+    reply = AnswerAny(request);
+  } catch (const std::exception& error) {
+    // One request must not end the head: it may be out of memory.
+    spdlog::error("{} {} failed: {}", request.method, request.path, error.what());
+    reply = Fail(Status::Internal("the head could not answer: see its log"));
+  }
+  Count(reply);
+  return reply;
+}
+
+Reply HeadService::AnswerAny(const http::Received& request) {
   Status admitted =
       wire::Authenticate({.method = request.method + " " + request.path,
                           .peer = request.peer,
                           .credentials = std::string(request.Find("authorization"))});
-  if (request.path == "/healthz") {
-    reply = Text(200, "ok\n");
-  } else if (request.path == "/ready") {
-    reply = Ready();
-  } else if (!admitted.ok()) {
-    reply = Fail(admitted);
-  } else if (request.path == "/metrics") {
-    reply = Metrics();
-  } else if (auto reign = head_->reign(); reign != nullptr) {
-    reply = AnswerAsLeader(request, *reign);
-  } else {
-    reply = SendOn(request);
-  }
-  Count(reply);
-  return reply;
+  if (request.path == "/healthz") return Text(200, "ok\n");
+  if (request.path == "/ready") return Ready();
+  if (!admitted.ok()) return Fail(admitted);
+  if (request.path == "/metrics") return Metrics();
+  auto reign = head_->reign();
+  return reign != nullptr ? AnswerAsLeader(request, *reign) : SendOn(request);
 }
 
 Reply HeadService::AnswerAsLeader(const http::Received& request, Reign& reign) {
@@ -138,7 +167,10 @@ Reply HeadService::AnswerAsLeader(const http::Received& request, Reign& reign) {
     path_fits = true;
     bool fits =
         reads ? route.method == std::string_view("GET") : route.method == request.method;
-    if (fits) return (this->*route.answer)({request, reign, std::move(parts)});
+    if (!fits) continue;
+    Status query = CheckQuery(request, route.parameter);
+    if (!query.ok()) return Fail(query);
+    return (this->*route.answer)({request, reign, std::move(parts)});
   }
   Reply reply = Fail(Status::NotFound(
       fmt::format("the head has nothing at {} {}", request.method, request.path)));
@@ -209,14 +241,16 @@ Reply HeadService::Leave(const Call& call) {
 }
 
 Reply HeadService::GetRoster(const Call& call) {
-  auto roster = call.reign.members->roster();
-  auto after = call.request.query.find("after");
-  cluster::HeartbeatAnswer answer;
-  if (after == call.request.query.end() ||
-      after->second != std::to_string(roster->epoch())) {
-    answer.roster = roster;
+  uint64_t epoch = 0;
+  if (auto after = call.request.query.find("after"); after != call.request.query.end()) {
+    const std::string& text = after->second;
+    auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), epoch);
+    if (error != std::errc() || end != text.data() + text.size()) {
+      return Fail(Status::Invalid("after is the epoch of a roster, a whole number"));
+    }
   }
-  return {.body = cluster::ToJson(answer)};
+  return {.body = cluster::ToJson(cluster::HeartbeatAnswer{
+              .roster = call.reign.members->RosterAfter(epoch)})};
 }
 
 Reply HeadService::ListNodes(const Call& call) {
@@ -233,6 +267,8 @@ Reply HeadService::GetNode(const Call& call) {
 }
 
 Reply HeadService::DrainNode(const Call& call) {
+  Status empty = CheckEmpty(call.request.body);
+  if (!empty.ok()) return Fail(empty);
   Reply before = GetNode(call);
   Status drained = call.reign.members->Drain(call.parts[0]);
   if (!drained.ok()) return Fail(drained);
@@ -250,13 +286,12 @@ Reply HeadService::Lease(const Call& call) {
 }
 
 Reply HeadService::CreateDataset(const Call& call) {
-  auto wanted = ParseDataset(call.request.body);
+  auto wanted = ParseNewDataset(call.request.body);
   if (!wanted.ok()) return Fail(wanted.status());
-  wanted->version.clear();
   auto made = call.reign.datasets->Create(*wanted, Deadline::After(kPinTimeout));
   if (!made.ok()) return Fail(made.status());
   spdlog::info("dataset {} is version {}", made->name, made->version);
-  return Ok(DatasetAnswer(*made, head_->versions()));
+  return Ok(DatasetAnswer(*made, head_->versions(), call.reign));
 }
 
 Reply HeadService::ListDatasets(const Call& call) {
@@ -264,7 +299,7 @@ Reply HeadService::ListDatasets(const Call& call) {
   if (!datasets.ok()) return Fail(datasets.status());
   json shown = json::array();
   for (const Dataset& dataset : *datasets) {
-    shown.push_back(DatasetAnswer(dataset, head_->versions()));
+    shown.push_back(DatasetAnswer(dataset, head_->versions(), call.reign));
   }
   return Ok({{"datasets", shown}});
 }
@@ -272,7 +307,7 @@ Reply HeadService::ListDatasets(const Call& call) {
 Reply HeadService::GetDataset(const Call& call) {
   auto dataset = call.reign.datasets->Get(call.parts[0]);
   if (!dataset.ok()) return Fail(dataset.status());
-  return Ok(DatasetAnswer(*dataset, head_->versions()));
+  return Ok(DatasetAnswer(*dataset, head_->versions(), call.reign));
 }
 
 // With credentials: for nodes, which read the source.
@@ -288,13 +323,17 @@ Reply HeadService::DeleteDataset(const Call& call) {
 }
 
 Reply HeadService::RefreshDataset(const Call& call) {
+  Status empty = CheckEmpty(call.request.body);
+  if (!empty.ok()) return Fail(empty);
   auto dataset =
       call.reign.datasets->Refresh(call.parts[0], Deadline::After(kPinTimeout));
   if (!dataset.ok()) return Fail(dataset.status());
-  return Ok(DatasetAnswer(*dataset, head_->versions()));
+  return Ok(DatasetAnswer(*dataset, head_->versions(), call.reign));
 }
 
 Reply HeadService::WarmUpDataset(const Call& call) {
+  Status empty = CheckEmpty(call.request.body);
+  if (!empty.ok()) return Fail(empty);
   auto dataset = call.reign.datasets->Get(call.parts[0]);
   if (!dataset.ok()) return Fail(dataset.status());
   auto manifest = head_->versions().Recall(*dataset, Deadline::After(kPinTimeout));

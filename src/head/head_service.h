@@ -33,9 +33,11 @@ class HeadService {
     const char* method;
     const char* path;  // "*" stands for one part
     http::Reply (HeadService::*answer)(const Call& call);
+    const char* parameter = "";  // of its query, the only one it may have
   };
   static const std::vector<Route>& Routes();
 
+  http::Reply AnswerAny(const http::Received& request);
   http::Reply AnswerAsLeader(const http::Received& request, Reign& reign);
   http::Reply SendOn(const http::Received& request) const;
   http::Reply Ready() const;

@@ -12,39 +12,11 @@ namespace forebay::head {
 namespace {
 
 constexpr char kLeaderKey[] = "leader";
-constexpr char kTermKey[] = "term";
-constexpr int kTermAttempts = 10;
 constexpr milliseconds kRetryPause{300};
 // How long a head that follows waits before it looks by itself.
 constexpr milliseconds kFollowWait{1'000};
 
-Result<uint64_t> TermIn(const meta::Entry& entry) {
-  auto fields = cluster::JsonFields::Parse(entry.value, "the term in the metadata store");
-  uint64_t term = fields.Number("term");
-  if (!fields.status().ok()) return Status::Corrupt(fields.status().message());
-  return term;
-}
-
 }  // namespace
-
-Result<uint64_t> NextTerm(meta::MetaStore& store) {
-  for (int i = 0; i < kTermAttempts; ++i) {
-    auto entry = store.Get(kTermKey);
-    uint64_t term = 0;
-    uint64_t version = meta::kAbsent;
-    if (entry.ok()) {
-      FB_ASSIGN_OR_RETURN(term, TermIn(*entry));
-      version = entry->version;
-    } else if (entry.status().code() != StatusCode::kNotFound) {
-      return entry.status();
-    }
-    auto put = store.Put(kTermKey, nlohmann::json{{"term", term + 1}}.dump(),
-                         {.if_version = version});
-    if (put.ok()) return term + 1;
-    if (put.status().code() != StatusCode::kChanged) return put.status();
-  }
-  return Status::Unavailable("other heads change the term again and again");
-}
 
 std::unique_ptr<Leadership> Leadership::Start(Options options) {
   std::unique_ptr<Leadership> leadership(new Leadership(std::move(options)));

@@ -14,12 +14,12 @@
 
 #include "base/clock.h"
 #include "base/status.h"
+#include "cluster/term.h"
 #include "meta/meta_store.h"
 
 namespace forebay::head {
 
-// The next term: larger than that of every head before on this store.
-Result<uint64_t> NextTerm(meta::MetaStore& store);
+using cluster::NextTerm;
 
 class Leadership {
  public:

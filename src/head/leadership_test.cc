@@ -24,6 +24,10 @@ class CutStore : public meta::MetaStore {
  public:
   explicit CutStore(meta::MetaStore* store) : store_(store) {}
   std::atomic<bool> cut{false};
+  // What happens while a lease is granted or kept alive, before the answer comes.
+  std::function<void()> during_grant;
+  std::function<void()> during_keep_alive;
+  std::atomic<int> keep_alives{0};
 
   Result<meta::Entry> Get(const std::string& key) override {
     if (cut) return Gone();
@@ -48,10 +52,16 @@ class CutStore : public meta::MetaStore {
   }
   Result<meta::LeaseId> GrantLease(milliseconds ttl) override {
     if (cut) return Gone();
-    return store_->GrantLease(ttl);
+    auto lease = store_->GrantLease(ttl);
+    if (during_grant) during_grant();
+    return lease;
   }
   Status KeepAlive(meta::LeaseId lease) override {
-    return cut ? Gone() : store_->KeepAlive(lease);
+    ++keep_alives;
+    if (cut) return Gone();
+    Status kept = store_->KeepAlive(lease);
+    if (during_keep_alive) during_keep_alive();
+    return kept;
   }
   Status EndLease(meta::LeaseId lease) override {
     return cut ? Gone() : store_->EndLease(lease);
@@ -115,7 +125,8 @@ TEST(Leadership, EndsByItsOwnClockBeforeAnotherMayLead) {
   ASSERT_TRUE(Soon([&] { return one.leads(); }));
   Contender other(&store, &clock, "other:1");
   one.store.cut = true;
-  std::this_thread::sleep_for(milliseconds(30));  // a call under way ends
+  int before = one.store.keep_alives;  // once there is another, none is under way
+  ASSERT_TRUE(Soon([&] { return one.store.keep_alives > before; }));
   for (int i = 0; i < 59; ++i) {
     clock.Advance(milliseconds(1));
     EXPECT_FALSE(one.leads() && other.leads());
@@ -127,6 +138,96 @@ TEST(Leadership, EndsByItsOwnClockBeforeAnotherMayLead) {
   EXPECT_GT(other.term, one.term);
   one.store.cut = false;
   EXPECT_TRUE(Soon([&] { return one.leadership->leader() == "other:1"; }));
+}
+
+// Head and store count from their own sides: only one that is alive moves the time.
+Leadership::Options Alone(meta::MetaStore* store, const Clock* clock) {
+  return {.store = store,
+          .address = "one:1",
+          .lease = milliseconds(60),
+          .on_lead = [](uint64_t) { return Status::OK(); },
+          .on_lose = [] {},
+          .clock = clock};
+}
+
+TEST(Leadership, CountsItsLeaseFromTheQuestionNotFromTheAnswer) {
+  FakeClock clock;
+  meta::MemoryStore memory(&clock);
+  CutStore store(&memory);
+  // The store heard it at once, but the answer takes 40 of the 60 ms.
+  store.during_keep_alive = [&] {
+    clock.Advance(milliseconds(40));
+    store.cut = true;
+  };
+  auto leadership = Leadership::Start(Alone(&store, &clock));
+  ASSERT_TRUE(Soon([&] { return store.keep_alives > 1; }));
+  clock.Advance(milliseconds(19));
+  EXPECT_TRUE(leadership->leads());
+  clock.Advance(milliseconds(1));
+  EXPECT_FALSE(leadership->leads()) << "the store may have ended the lease";
+}
+
+TEST(Leadership, CountsItsFirstLeaseFromTheQuestion) {
+  FakeClock clock;
+  meta::MemoryStore memory(&clock);
+  CutStore store(&memory);
+  store.during_grant = [&] { clock.Advance(milliseconds(40)); };
+  std::atomic<bool> cut{false};
+  auto options = Alone(&store, &clock);
+  options.on_lead = [&](uint64_t) {
+    store.cut = cut = true;
+    return Status::OK();
+  };
+  auto leadership = Leadership::Start(std::move(options));
+  ASSERT_TRUE(Soon([&] { return cut && store.keep_alives > 0; }));
+  clock.Advance(milliseconds(19));
+  EXPECT_TRUE(leadership->leads());
+  clock.Advance(milliseconds(1));
+  EXPECT_FALSE(leadership->leads());
+}
+
+TEST(Leadership, GoesOnToTheNextWhenItCannotBegin) {
+  FakeClock clock;
+  meta::MemoryStore store(&clock);
+  std::atomic<int> tries{0};
+  auto options = Alone(&store, &clock);
+  options.on_lead = [&](uint64_t) {
+    return ++tries < 2 ? Status::Unavailable("not yet") : Status::OK();
+  };
+  auto leadership = Leadership::Start(std::move(options));
+  ASSERT_TRUE(Soon([&] { return leadership->leads(); }));
+  EXPECT_EQ(tries, 2);
+  EXPECT_EQ(NextTerm(store).ValueOrDie(), 3U) << "each try has a term of its own";
+}
+
+TEST(Leadership, IsLostWhenTheLeaseHasEnded) {
+  FakeClock clock;
+  meta::MemoryStore memory(&clock);
+  Contender one(&memory, &clock, "one:1");
+  ASSERT_TRUE(Soon([&] { return one.leads(); }));
+  uint64_t term = one.term;
+  // As if somebody had emptied the store.
+  auto leader = memory.Get("leader").ValueOrDie();
+  EXPECT_EQ(leader.value, R"({"head":"one:1"})");
+  for (meta::LeaseId lease = 1; lease < 10; ++lease) (void)memory.EndLease(lease);
+  EXPECT_TRUE(Soon([&] { return one.losses == 1; }));
+  EXPECT_TRUE(Soon([&] { return one.leads() && one.term > term; })) << "takes it again";
+}
+
+TEST(Leadership, KnowsNoLeaderWhileNobodyLeads) {
+  FakeClock clock;
+  meta::MemoryStore memory(&clock);
+  CutStore store(&memory);
+  store.cut = true;
+  auto leadership = Leadership::Start(Alone(&store, &clock));
+  EXPECT_EQ(leadership->leader(), "");
+  EXPECT_FALSE(leadership->leads());
+  // The same address in the store is that of a process before this one.
+  ASSERT_TRUE(memory.Put("leader", R"({"head":"one:1"})", {}).ok());
+  store.cut = false;
+  Contender other(&memory, &clock, "other:1");
+  ASSERT_TRUE(Soon([&] { return other.leadership->leader() == "one:1"; }));
+  EXPECT_EQ(leadership->leader(), "");
 }
 
 TEST(NextTerm, GrowsAlsoWhenTwoAskAtOnce) {

@@ -58,7 +58,8 @@ std::string HeadMetrics(Reign* reign, const Counts& counts) {
              counts.replies[i]);
   }
   if (reign == nullptr) return text.Take();
-  text.One("forebay_head_term", "gauge", "How often a head began to lead.", reign->term);
+  text.One("forebay_head_term", "gauge", "How often a head began to lead.",
+           reign->members->term());
   text.One("forebay_head_roster_epoch", "gauge", "Of the newest roster.",
            reign->members->roster()->epoch());
   auto datasets = reign->datasets->List();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "cluster/json_fields.h"
 #include "cluster/work.h"
 #include "model/schema.h"
 
@@ -61,6 +62,7 @@ json DatasetView(const Dataset& dataset, Reign& reign, const Holdings& holdings,
   json view = ShownDataset(dataset);
   auto found = holdings.held.find({dataset.name, dataset.version});
   Held held = found == holdings.held.end() ? Held{} : found->second;
+  view["note"] = ReplicasNote(dataset.replicas, holdings.node_count);
   view["cached_bytes"] = held.bytes;
   view["cached_units"] = held.units;
   if (manifest == nullptr) return view;
@@ -93,7 +95,7 @@ json TotalsOf(const std::vector<cluster::Membership::Node>& nodes) {
 
 json NodeView(const cluster::Membership::Node& node) {
   const cluster::Member& member = node.member;
-  json report = json::parse(node.report, nullptr, /*allow_exceptions=*/false);
+  json report = cluster::ParseJson(node.report);
   return {{"id", member.id},
           {"host", member.host},
           {"flight", member.flight},
@@ -129,6 +131,7 @@ json OperationView(const Operation& operation) {
           {"failure_count", operation.failure_count},
           {"waiting_for", operation.waiting_for},
           {"reason", operation.reason},
+          {"note", operation.note},
           {"seconds", static_cast<double>(operation.elapsed.count()) / 1000}};
 }
 
@@ -173,7 +176,7 @@ Result<json> StatusView(Reign& reign, Versions& versions) {
   std::vector<cluster::Membership::Node> nodes = reign.members->nodes();
   Holdings holdings = HoldingsOf(nodes);
   json view = TotalsOf(nodes);
-  view["term"] = reign.term;
+  view["term"] = reign.members->term();
   view["roster_epoch"] = reign.members->roster()->epoch();
   view["nodes"] = json::array();
   for (const auto& node : nodes) view["nodes"].push_back(NodeView(node));
