@@ -62,5 +62,73 @@ TEST(Dataset, HasASourceThatMeansTheSameEverywhere) {
   }
 }
 
+TEST(Dataset, IsAskedForWithoutAnythingUnknown) {
+  EXPECT_TRUE(ParseNewDataset(R"({"name":"a","source":"/x","kind":"table",
+                                  "options":{},"columns":[],"replicas":16})")
+                  .ok());
+  auto said = [](const char* json) {
+    auto dataset = ParseNewDataset(json);
+    EXPECT_EQ(dataset.status().code(), StatusCode::kInvalid) << json;
+    return dataset.status().message();
+  };
+  EXPECT_EQ(said(R"({"name":"a","source":"/x","colums":["x"]})"),
+            "a dataset has no member 'colums'; did you mean columns?");
+  EXPECT_EQ(said(R"({"name":"a","sorce":"/x"})"),
+            "a dataset has no member 'sorce'; did you mean source?");
+  EXPECT_EQ(said(R"({"name":"a","source":"/x","replica":2})"),
+            "a dataset has no member 'replica'; did you mean replicas?");
+  EXPECT_EQ(said(R"({"name":"a","source":"/x","version":"0"})"),
+            "a dataset has no member 'version'")
+      << "that is up to the head";
+  EXPECT_EQ(said(R"({"name":"a","source":"/x","kind":"folder"})"),
+            "a dataset's kind is \"table\" or \"files\", not 'folder'");
+  EXPECT_EQ(said(R"({"name":"a","source":"/x","kind":"files","columns":["x"]})"),
+            "files have no columns: leave them out");
+  EXPECT_EQ(said(R"({"name":"a","source":"/x","columns":[5]})"),
+            "a column's name is a text");
+}
+
+TEST(Dataset, IsReadFromTheStoreWithWhatALaterReleaseWrote) {
+  EXPECT_TRUE(ParseDataset(R"({"name":"a","source":"/x","later":1})").ok());
+}
+
+TEST(Dataset, DiffersInWhatIsNamed) {
+  Dataset there = Secretive();
+  auto with = [&](auto change) {
+    Dataset wish = there;
+    change(wish);
+    return DifferenceOf(there, wish);
+  };
+  EXPECT_EQ(with([](Dataset& d) { d.version = "other"; }), "");
+  EXPECT_EQ(with([](Dataset& d) { d.replicas = 3; }),
+            "its number of replicas is 2, not 3");
+  EXPECT_EQ(with([](Dataset& d) { d.is_files = true; }), "its kind is table, not files");
+  EXPECT_EQ(with([](Dataset& d) { d.columns = {}; }),
+            "its list of columns is id,emb, not all columns");
+  EXPECT_EQ(with([](Dataset& d) {
+              d.columns = {"emb", "id"};
+            }),
+            "its list of columns is id,emb, not emb,id");
+  EXPECT_EQ(with([](Dataset& d) { d.source = "/y"; }).find("its source is https://"), 0U);
+  EXPECT_EQ(with([](Dataset& d) { d.options["forebay.tag"] = "test"; }),
+            "its option forebay.tag is prod, not test");
+  EXPECT_EQ(with([](Dataset& d) { d.options.erase("forebay.tag"); }),
+            "it has the option forebay.tag as well");
+  EXPECT_EQ(with([](Dataset& d) { d.options["s3.region"] = "here"; }),
+            "it has no option s3.region");
+}
+
+TEST(Dataset, DiffersWithoutGivingSecretsAway) {
+  Dataset there = Secretive();
+  Dataset wish = there;
+  wish.source = "https://me:0ther@host/x?sig=0ther";
+  wish.options["s3.secret-access-key"] = "0ther";
+  wish.replicas = 1;
+  std::string said = DifferenceOf(there, wish);
+  EXPECT_EQ(said,
+            "its source has another password or query; its number of replicas is 2, not "
+            "1; its option s3.secret-access-key has another value");
+}
+
 }  // namespace
 }  // namespace forebay::head

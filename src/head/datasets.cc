@@ -14,10 +14,14 @@ Result<Dataset> FromStore(const meta::Entry& entry) {
                                      dataset.status().message()));
 }
 
-// The same but for the version.
-bool SameWish(Dataset a, const Dataset& b) {
-  a.version = b.version;
-  return DatasetJson(a) == DatasetJson(b);
+// The one that has the name already, where it is the same.
+Result<Dataset> SameOrTaken(Dataset there, const Dataset& wish) {
+  std::string difference = DifferenceOf(there, wish);
+  if (difference.empty()) return there;
+  return Status::Changed(
+      fmt::format("there is a dataset {} already, and it is another one: {}. Delete it "
+                  "first, or choose another name",
+                  wish.name, difference));
 }
 
 }  // namespace
@@ -41,23 +45,18 @@ Result<Dataset> Datasets::Get(const std::string& name) {
 Result<Dataset> Datasets::Create(Dataset dataset, Deadline deadline) {
   FB_RETURN_NOT_OK(CheckDatasetName(dataset.name));
   FB_RETURN_NOT_OK(CheckSource(dataset.source));
-  Status taken = Status::Changed(
-      fmt::format("there is a dataset {} with another source or other options: delete it "
-                  "first",
-                  dataset.name));
   auto there = Get(dataset.name);
-  if (there.ok()) {
-    if (SameWish(dataset, *there)) return there;
-    return taken;
-  }
+  if (there.ok()) return SameOrTaken(*std::move(there), dataset);
   if (there.status().code() != StatusCode::kNotFound) return there.status();
   FB_ASSIGN_OR_RETURN(auto manifest, versions_->Pin(dataset, deadline));
   dataset.version = manifest.version().ToHex();
   auto put = store_->Put(kPrefix + dataset.name, DatasetJson(dataset),
                          {.if_version = meta::kAbsent});
-  if (put.status().code() == StatusCode::kChanged) return taken;
-  if (!put.ok()) return put.status();
-  return dataset;
+  if (put.ok()) return dataset;
+  if (put.status().code() != StatusCode::kChanged) return put.status();
+  // Another caller was faster, maybe with the same wish.
+  FB_ASSIGN_OR_RETURN(Dataset first, Get(dataset.name));
+  return SameOrTaken(std::move(first), dataset);
 }
 
 Result<std::vector<Dataset>> Datasets::List() {

@@ -19,12 +19,13 @@ class Datasets {
   Datasets(meta::MetaStore* store, Versions* versions)
       : store_(store), versions_(versions) {}
 
-  // Pins what the source holds now. kChanged: the name is taken by another one; asking
-  // twice for the same is no error.
+  // Pins what the source holds now. kChanged: the name is taken, and the message says in
+  // what the two differ. Asking twice for the same is no error.
   Result<Dataset> Create(Dataset dataset, Deadline deadline);
   Result<Dataset> Get(const std::string& name);
   Result<std::vector<Dataset>> List();
-  // Pins again. Who reads the old version goes on with it.
+  // Pins again. Readers of the old version keep it. kChanged: somebody else changed the
+  // dataset meanwhile.
   Result<Dataset> Refresh(const std::string& name, Deadline deadline);
   Status Delete(const std::string& name);
 

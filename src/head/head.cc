@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <sys/file.h>
 
+#include <algorithm>
 #include <cerrno>
 
 #include "base/errno_status.h"
@@ -17,7 +18,21 @@ constexpr std::chrono::hours kForgetInterval{1};
 constexpr milliseconds kTick{500};
 constexpr milliseconds kFetchTimeout{60'000};
 // So that the terms of heads without a memory grow, too.
-constexpr uint64_t kTermsSince = 1'700'000'000;
+constexpr int64_t kTermsSince = 1'700'000'000;
+
+// Nodes beat four times in T.
+constexpr milliseconds kTimeoutMin{100};
+
+Status CheckTimes(const Head::Options& options) {
+  if (options.timeout < kTimeoutMin) {
+    return Status::Invalid(
+        fmt::format("the timeout of nodes is {} ms at least, not {} ms",
+                    kTimeoutMin.count(), options.timeout.count()));
+  }
+  if (options.place_kept >= options.timeout) return Status::OK();
+  return Status::Invalid(
+      "a node's place cannot be kept for less than the time after which it is down");
+}
 
 bool IsShared(const std::string& meta) { return meta.starts_with("etcd"); }
 
@@ -35,6 +50,7 @@ Result<UniqueFd> LockFile(const std::string& path) {
 }  // namespace
 
 Result<std::unique_ptr<Head>> Head::Start(Options options) {
+  FB_RETURN_NOT_OK(CheckTimes(options));
   std::unique_ptr<Head> head(new Head(std::move(options)));
   const Options& with = head->options_;
   FB_ASSIGN_OR_RETURN(
@@ -71,8 +87,8 @@ Head::~Head() {
 
 Status Head::LeadAlone() {
   if (options_.meta == "memory:") {
-    return Begin(static_cast<uint64_t>(Clock::Real().WallNanos() / 1'000'000'000) -
-                 kTermsSince);
+    int64_t since = Clock::Real().WallNanos() / 1'000'000'000 - kTermsSince;
+    return Begin(static_cast<uint64_t>(std::max<int64_t>(since, 1)));
   }
   FB_ASSIGN_OR_RETURN(uint64_t term, NextTerm(*store_));
   return Begin(term);
@@ -112,6 +128,10 @@ std::string Head::leader() const {
 }
 
 void Head::WorkAsLeader(Reign& reign) {
+  Status caught_up = reign.members->CatchUp();
+  if (!caught_up.ok()) {
+    spdlog::debug("nodes know a later term than this head: {}", caught_up.message());
+  }
   Status forgotten = reign.members->ForgetGone();
   if (!forgotten.ok()) {
     spdlog::debug("nodes that are gone are still kept: {}", forgotten.message());
@@ -145,11 +165,17 @@ void Head::ForgetVersions() {
   versions_->Forget(used);
 }
 
+void Head::ForgetLeases(Reign& reign) {
+  Status forgotten = reign.leases->Forget();
+  if (!forgotten.ok()) spdlog::debug("old leases are kept: {}", forgotten.message());
+}
+
 void Head::Run() {
   TimePoint forgot = std::chrono::steady_clock::now();
   while (true) {
     if (std::chrono::steady_clock::now() - forgot > kForgetInterval) {
       ForgetVersions();
+      if (auto reign = this->reign()) ForgetLeases(*reign);
       forgot = std::chrono::steady_clock::now();
     }
     if (auto reign = this->reign()) {

@@ -66,6 +66,7 @@ class Head {
   void WorkAsLeader(Reign& reign);
   void FetchManifests();
   void ForgetVersions();
+  static void ForgetLeases(Reign& reign);
 
   Options options_;
   UniqueFd lock_;

@@ -1,5 +1,6 @@
 #include "head/head_server.h"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -9,8 +10,32 @@
 #include "base/uri.h"
 
 namespace forebay::head {
+namespace {
+
+// Each long call (planning a dataset) has one of them; see Versions::Options.
+constexpr size_t kWorkers = 64;
+
+Status CheckReach(const Address& place, bool insecure) {
+  if (IsLoopback(place.host)) return Status::OK();
+  if (!insecure) {
+    return Status::Invalid(fmt::format(
+        "whoever reaches {} could read and change everything, credentials of datasets "
+        "included: there is no authentication yet. Listen at 127.0.0.1, or say "
+        "--insecure where only trusted machines reach it",
+        place.host));
+  }
+  spdlog::warn(
+      "listening at {} without authentication: whoever reaches it can read and "
+      "change everything, credentials of datasets included",
+      place.host);
+  return Status::OK();
+}
+
+}  // namespace
+
 Result<std::unique_ptr<HeadServer>> HeadServer::Start(Options options) {
   FB_ASSIGN_OR_RETURN(Address place, ParseAddress(options.listen));
+  FB_RETURN_NOT_OK(CheckReach(place, options.insecure));
   auto running = std::unique_ptr<HeadServer>(new HeadServer());
   auto answer = [raw = running.get()](const http::Received& request) {
     HeadService* service = raw->answers_;
@@ -19,7 +44,7 @@ Result<std::unique_ptr<HeadServer>> HeadServer::Start(Options options) {
   // Listens first: with any free port, the address is known only then.
   FB_ASSIGN_OR_RETURN(
       running->server_,
-      http::Server::Start({.host = place.host, .port = place.port, .workers = 32},
+      http::Server::Start({.host = place.host, .port = place.port, .workers = kWorkers},
                           answer));
   Head::Options& head = options.head;
   if (head.meta.empty()) head.meta = "sqlite:" + head.state + "/meta.db";

@@ -14,11 +14,14 @@ namespace forebay::head {
 class HeadServer {
  public:
   struct Options {
-    std::string listen = "0.0.0.0:7070";  // host:port; port 0: any free one
+    std::string listen = "127.0.0.1:7070";  // host:port; port 0: any free one
+    // There is no authentication: listening where others reach it has to be asked for.
+    bool insecure = false;
     std::string advertise{};  // host:port for others; empty: the host's name where needed
     Head::Options head{};     // its address comes from the above, its meta may be empty:
                               // SQLite in the state directory
   };
+  // kInvalid: an address that other machines reach, without `insecure`.
   static Result<std::unique_ptr<HeadServer>> Start(Options options);
   ~HeadServer();
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -16,10 +17,13 @@ using nlohmann::json;
 namespace {
 
 constexpr int kTries = 5;  // where another head writes at the same time
+constexpr int64_t kLeaseMsMax = 7LL * 24 * 3'600'000;
+constexpr size_t kNameBytesMax = 16 * 1024;
+constexpr size_t kAcknowledgedMax = 10'000;
 
-std::string KeyOf(const std::string& epoch) {
-  return "leases/" + HashBytes(epoch).ToHex();
-}
+constexpr char kPrefix[] = "leases/";
+
+std::string KeyOf(const std::string& epoch) { return kPrefix + HashBytes(epoch).ToHex(); }
 
 json LeaseJson(const plan::Lease& lease) {
   return {{"fence", lease.fence},
@@ -102,29 +106,100 @@ Status Leases::Write(const Epoch& epoch, const Kept& kept) const {
       .status();
 }
 
+Result<Leases::Kept> Leases::ReadNow(const Epoch& epoch) const {
+  FB_ASSIGN_OR_RETURN(Kept kept, Read(epoch));
+  if (kept.rows != epoch.table.rows) {
+    return Status::Invalid(
+        fmt::format("this epoch has {} rows in the head's leases, not {}", kept.rows,
+                    epoch.table.rows));
+  }
+  // Another head's clock says nothing here: its leases begin anew.
+  if (kept.term != options_.term) {
+    for (plan::Lease& lease : kept.state.held) {
+      lease.expires_ms = NowMs() + epoch.table.lease_ms;
+    }
+  }
+  return kept;
+}
+
 Status Leases::Do(const Epoch& epoch, const Change& change) {
   std::lock_guard lock(mutex_);
   Status status;
   for (int i = 0; i < kTries; ++i) {
-    FB_ASSIGN_OR_RETURN(Kept kept, Read(epoch));
-    if (kept.rows != epoch.table.rows) {
-      return Status::Invalid(
-          fmt::format("this epoch has {} rows in the head's leases, not {}", kept.rows,
-                      epoch.table.rows));
-    }
-    // Another head's clock says nothing here: its leases begin anew.
-    if (kept.term != options_.term) {
-      for (plan::Lease& lease : kept.state.held) {
-        lease.expires_ms = NowMs() + epoch.table.lease_ms;
-      }
-    }
+    FB_ASSIGN_OR_RETURN(Kept kept, ReadNow(epoch));
     FB_ASSIGN_OR_RETURN(auto table, plan::LeaseTable::Make(epoch.table, kept.state));
     FB_RETURN_NOT_OK(change(table, kept));
     kept.state = table.state();
+    std::string key = KeyOf(epoch.name);
+    if (kept.version == meta::kAbsent && used_.size() >= options_.tables_max) {
+      return Status::Full(
+          fmt::format("the head keeps leases of {} epochs, and no more: old ones go "
+                      "after two weeks",
+                      options_.tables_max));
+    }
+    used_[key] = options_.clock->Now();
     status = Write(epoch, kept);
     if (status.code() != StatusCode::kChanged) return status;
   }
   return Status::Unavailable("the table of leases is written by others all the time");
+}
+
+Status Leases::Forget() {
+  FB_ASSIGN_OR_RETURN(meta::Listing listing, options_.store->List(kPrefix));
+  std::lock_guard lock(mutex_);
+  TimePoint now = options_.clock->Now();
+  std::map<std::string, TimePoint> used;
+  for (const meta::Entry& entry : listing.entries) {
+    auto [known, added] = used_.try_emplace(entry.key, now);
+    if (now - known->second <= options_.kept_unused) {
+      used.insert(*known);
+      continue;
+    }
+    // Somebody may be using it through another head.
+    Status gone = options_.store->Delete(entry.key, entry.version);
+    if (!gone.ok() && gone.code() != StatusCode::kNotFound) used.emplace(entry.key, now);
+  }
+  used_ = std::move(used);
+  return Status::OK();
+}
+
+Result<json> Leases::Progress(const Epoch& epoch) const {
+  FB_ASSIGN_OR_RETURN(Kept kept, ReadNow(epoch));
+  FB_ASSIGN_OR_RETURN(auto table, plan::LeaseTable::Make(epoch.table, kept.state));
+  uint64_t held = 0;
+  for (const plan::Lease& lease : table.state().held) held += lease.count;
+  return json{{"rows", epoch.table.rows},
+              {"acknowledged", table.acknowledged_rows()},
+              {"held", held}};
+}
+
+Result<json> Leases::Take(const Epoch& epoch) {
+  json answer;
+  FB_RETURN_NOT_OK(Do(epoch, [&](plan::LeaseTable& table, Kept&) {
+    int64_t now = NowMs();
+    plan::LeaseGrant grant = table.Take(epoch.holder, now);
+    answer = {{"finished", grant.finished}};
+    if (grant.lease) answer["lease"] = LeaseJson(*grant.lease);
+    if (!grant.lease) answer["wait_ms"] = std::max<int64_t>(0, grant.retry_ms - now);
+    return Status::OK();
+  }));
+  return answer;
+}
+
+Status Leases::Acknowledge(const Epoch& epoch, uint64_t fence, uint64_t until) {
+  return Do(epoch, [&](plan::LeaseTable& table, Kept& kept) -> Status {
+    std::pair done{fence, until};
+    auto last = kept.acknowledged.find(epoch.holder);
+    if (last != kept.acknowledged.end() && last->second == done) return Status::OK();
+    FB_RETURN_NOT_OK(table.Acknowledge(fence, until, NowMs()));
+    // Holders of long ago ask for nothing any more: their answers arrived.
+    if (kept.acknowledged.size() >= kAcknowledgedMax) {
+      kept.acknowledged.erase(std::ranges::min_element(
+          kept.acknowledged, {}, [](const auto& one) { return one.second.first; }));
+    }
+    kept.acknowledged[epoch.holder] = done;
+    return Status::OK();
+  });
 }
 
 Result<json> Leases::Answer(const std::string& verb, std::string_view request) {
@@ -137,34 +212,33 @@ Result<json> Leases::Answer(const std::string& verb, std::string_view request) {
   bool names_lease = verb == "acknowledge" || verb == "release";
   uint64_t fence = names_lease ? fields.Number("fence") : 0;
   uint64_t until = verb == "acknowledge" ? fields.Number("until") : 0;
+  fields.RefuseUnknown();
   FB_RETURN_NOT_OK(fields.status());
-  if (epoch.table.lease_rows == 0) return Status::Invalid("lease_rows is 0");
-  json answer = json::object();
-  FB_RETURN_NOT_OK(Do(epoch, [&](plan::LeaseTable& table, Kept& kept) -> Status {
-    int64_t now = NowMs();
-    auto& last = kept.acknowledged[epoch.holder];
-    if (verb == "acknowledge") {
-      if (last == std::pair{fence, until}) return Status::OK();
-      last = {fence, until};
-      return table.Acknowledge(fence, until, now);
-    }
-    if (verb == "release") return table.Release(fence, now);
-    if (verb == "take") {
-      plan::LeaseGrant grant = table.Take(epoch.holder, now);
-      answer = {{"finished", grant.finished}};
-      if (grant.lease) answer["lease"] = LeaseJson(*grant.lease);
-      if (!grant.lease) answer["wait_ms"] = std::max<int64_t>(0, grant.retry_ms - now);
-      return Status::OK();
-    }
-    if (verb != "progress") return Status::NotFound("leases have no " + verb);
-    uint64_t held = 0;
-    for (const plan::Lease& lease : table.state().held) held += lease.count;
-    answer = {{"rows", epoch.table.rows},
-              {"acknowledged", table.acknowledged_rows()},
-              {"held", held}};
-    return Status::OK();
+  FB_RETURN_NOT_OK(Check(epoch));
+  if (verb == "take") return Take(epoch);
+  if (verb == "progress") return Progress(epoch);
+  if (verb == "acknowledge") {
+    FB_RETURN_NOT_OK(Acknowledge(epoch, fence, until));
+    return json::object();
+  }
+  if (verb != "release") return Status::NotFound("leases have no " + verb);
+  FB_RETURN_NOT_OK(Do(epoch, [&](plan::LeaseTable& table, Kept&) {
+    return table.Release(fence, NowMs());
   }));
-  return answer;
+  return json::object();
+}
+
+Status Leases::Check(const Epoch& epoch) {
+  if (epoch.table.lease_rows == 0) return Status::Invalid("lease_rows is 0");
+  if (epoch.table.lease_ms <= 0 || epoch.table.lease_ms > kLeaseMsMax) {
+    return Status::Invalid(
+        fmt::format("lease_ms is 1 to {}, not {}", kLeaseMsMax, epoch.table.lease_ms));
+  }
+  if (epoch.name.size() > kNameBytesMax || epoch.holder.size() > kNameBytesMax) {
+    return Status::Invalid(fmt::format(
+        "the names of an epoch and of a holder have up to {} bytes", kNameBytesMax));
+  }
+  return Status::OK();
 }
 
 }  // namespace forebay::head

@@ -7,7 +7,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
+#include <utility>
 
 #include "base/errno_status.h"
 #include "base/uri.h"
@@ -21,21 +23,50 @@ namespace {
 
 // Manifests that are mapped though nobody asks for them.
 constexpr size_t kOpenMax = 256;
+constexpr size_t kSourcesMax = 256;
 
 bool IsVersion(const std::string& version) {
   return Hash128::FromHex(version).has_value();
 }
 
-Status WriteFile(const std::string& path, std::string_view bytes) {
-  std::string part = fmt::format("{}.{}.part", path, ::getpid());
-  UniqueFd fd(::open(part.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
-  if (!fd.valid()) return ErrnoStatus(errno, "open " + part);
-  FB_RETURN_NOT_OK(storage::WriteAll(fd.get(), bytes.data(), bytes.size()));
-  if (::fsync(fd.get()) != 0) return ErrnoStatus(errno, "fsync " + part);
-  if (std::rename(part.c_str(), path.c_str()) != 0) {
-    return ErrnoStatus(errno, "rename " + part);
+// Gone with the scope, unless it was given its name.
+class PartFile {
+ public:
+  // Of this call alone, however many threads write the same version.
+  static Result<PartFile> Make(const std::string& path) {
+    std::string name = path + ".XXXXXX";
+    UniqueFd fd(::mkostemp(name.data(), O_CLOEXEC));
+    if (!fd.valid()) return ErrnoStatus(errno, "make a file like " + name);
+    return PartFile(std::move(name), std::move(fd));
   }
-  return Status::OK();
+  PartFile(PartFile&& other) noexcept
+      : name_(std::exchange(other.name_, {})), fd_(std::move(other.fd_)) {}
+  PartFile& operator=(PartFile&&) = delete;
+  ~PartFile() {
+    if (!name_.empty()) ::unlink(name_.c_str());
+  }
+  Status Write(std::string_view bytes) {
+    FB_RETURN_NOT_OK(storage::WriteAll(fd_.get(), bytes.data(), bytes.size()));
+    return ::fsync(fd_.get()) == 0 ? Status::OK() : ErrnoStatus(errno, "fsync " + name_);
+  }
+  Status Rename(const std::string& path) {
+    if (std::rename(name_.c_str(), path.c_str()) != 0) {
+      return ErrnoStatus(errno, "rename " + name_);
+    }
+    name_.clear();
+    return Status::OK();
+  }
+
+ private:
+  PartFile(std::string name, UniqueFd fd) : name_(std::move(name)), fd_(std::move(fd)) {}
+  std::string name_;
+  UniqueFd fd_;
+};
+
+Status WriteFile(const std::string& path, std::string_view bytes) {
+  FB_ASSIGN_OR_RETURN(PartFile part, PartFile::Make(path));
+  FB_RETURN_NOT_OK(part.Write(bytes));
+  return part.Rename(path);
 }
 
 Result<model::AnyManifest> MapManifest(const std::string& path) {
@@ -44,22 +75,6 @@ Result<model::AnyManifest> MapManifest(const std::string& path) {
   FB_ASSIGN_OR_RETURN(auto mapping, Mapping::Map(fd.get(), size, Mapping::Mode::kShared));
   return model::AnyManifest::View(mapping->bytes(), mapping);
 }
-
-// Counts a pin for as long as it lives.
-class Turn {
- public:
-  Turn(std::mutex& mutex, size_t* count) : mutex_(mutex), count_(count) {}
-  ~Turn() {
-    std::lock_guard lock(mutex_);
-    --*count_;
-  }
-  Turn(const Turn&) = delete;
-  Turn& operator=(const Turn&) = delete;
-
- private:
-  std::mutex& mutex_;
-  size_t* count_;
-};
 
 }  // namespace
 
@@ -82,23 +97,56 @@ Result<std::shared_ptr<source::Source>> Versions::SourceFor(
   FB_RETURN_NOT_OK(allowed_.Check(uri));
   FB_ASSIGN_OR_RETURN(Uri parsed, Uri::Parse(uri));
   std::lock_guard lock(mutex_);
-  auto& source = sources_[{parsed.scheme + "://" + parsed.authority, options}];
-  if (source == nullptr) {
-    FB_ASSIGN_OR_RETURN(source, source::OpenSource(uri, options));
-  }
+  std::pair key{parsed.scheme + "://" + parsed.authority, options};
+  if (auto found = sources_.find(key); found != sources_.end()) return found->second;
+  FB_ASSIGN_OR_RETURN(std::shared_ptr<source::Source> source,
+                      source::OpenSource(uri, options));
+  // Credentials that are renewed make a new source each time.
+  if (sources_.size() >= kSourcesMax) sources_.clear();
+  sources_.emplace(std::move(key), source);
   return source;
+}
+
+// Counts a pin for as long as it lives.
+class Versions::Turn {
+ public:
+  explicit Turn(Versions* versions) : versions_(versions) {}
+  ~Turn() {
+    {
+      std::lock_guard lock(versions_->mutex_);
+      --versions_->pins_;
+    }
+    versions_->turn_.notify_one();
+  }
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+
+ private:
+  Versions* versions_;
+};
+
+Status Versions::WaitForTurn(Deadline deadline) {
+  std::unique_lock lock(mutex_);
+  auto is_free = [this] { return pins_ < options_.pins_max; };
+  if (!is_free()) {
+    if (waiting_ >= options_.waiting_max) {
+      return Status::Unavailable("the head plans as many datasets as it can: try again");
+    }
+    ++waiting_;
+    bool free = turn_.wait_for(lock, deadline.Remaining(), is_free);
+    --waiting_;
+    if (!free) {
+      return Status::Deadline("the head was busy with other datasets all the time");
+    }
+  }
+  ++pins_;
+  return Status::OK();
 }
 
 Result<model::AnyManifest> Versions::Pin(const Dataset& dataset, Deadline deadline) {
   FB_RETURN_NOT_OK(allowed_.Check(dataset.source, dataset.options));
-  {
-    std::lock_guard lock(mutex_);
-    if (pins_ >= options_.pins_max) {
-      return Status::Unavailable("the head plans as many datasets as it can: try again");
-    }
-    ++pins_;
-  }
-  Turn turn(mutex_, &pins_);
+  FB_RETURN_NOT_OK(WaitForTurn(deadline));
+  Turn turn(this);
   return dataset.is_files ? PinFiles(dataset, deadline) : PinTable(dataset, deadline);
 }
 

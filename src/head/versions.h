@@ -2,6 +2,7 @@
 // directory. Thread-safe.
 #pragma once
 
+#include <condition_variable>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -27,7 +28,8 @@ class Versions {
     // Places that may be read; empty: all.
     std::vector<std::string> allowed{};
     size_t read_threads = 16;
-    size_t pins_max = 8;  // at once; more are turned away
+    size_t pins_max = 8;      // at once; more wait
+    size_t waiting_max = 40;  // more are turned away: they would keep others waiting
     std::chrono::hours kept_unused{24 * 14};
   };
   static Result<std::unique_ptr<Versions>> Open(Options options);
@@ -48,7 +50,9 @@ class Versions {
   void Forget(const std::vector<std::string>& used);
 
  private:
+  class Turn;
   explicit Versions(Options options);
+  Status WaitForTurn(Deadline deadline);
   std::string PathOf(const std::string& version) const;
   Result<model::AnyManifest> PinTable(const Dataset& dataset, Deadline deadline);
   Result<model::AnyManifest> PinFiles(const Dataset& dataset, Deadline deadline);
@@ -63,6 +67,8 @@ class Versions {
   std::map<std::pair<std::string, source::Options>, std::shared_ptr<source::Source>>
       sources_;
   size_t pins_ = 0;
+  size_t waiting_ = 0;
+  std::condition_variable turn_;
   std::set<std::string> asked_;  // for, since Forget was called
 };
 

@@ -2,8 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <filesystem>
 #include <fstream>
+#include <thread>
+#include <vector>
 
 #include "support/subprocess.h"
 
@@ -15,15 +18,17 @@ namespace fs = std::filesystem;
 class VersionsTest : public ::testing::Test {
  protected:
   // A tree of one file, which is another version for each content.
-  std::string Pinned(const std::string& content) {
+  Dataset Tree(const std::string& content) {
     fs::path tree = fs::path(folder_.path()) / "tree";
     fs::create_directories(tree);
     std::ofstream(tree / "a") << content;
     fs::last_write_time(tree / "a",
                         fs::file_time_type::clock::now() - std::chrono::hours(1));
-    Dataset dataset{.name = "d", .is_files = true, .source = tree.string()};
-    auto manifest =
-        versions_->Pin(dataset, Deadline::After(milliseconds(10'000))).ValueOrDie();
+    return {.name = "d", .is_files = true, .source = tree.string()};
+  }
+  static Deadline Soon() { return Deadline::After(milliseconds(30'000)); }
+  std::string Pinned(const std::string& content) {
+    auto manifest = versions_->Pin(Tree(content), Soon()).ValueOrDie();
     EXPECT_EQ(manifest.row_count(), 1);
     return manifest.version().ToHex();
   }
@@ -55,6 +60,122 @@ TEST_F(VersionsTest, KeepAVersionThatIsAskedFor) {
   EXPECT_TRUE(versions_->Find(version).ok());
   versions_->Forget({});
   EXPECT_TRUE(versions_->Has(version));
+}
+
+TEST_F(VersionsTest, ArePinnedByManyAtOnce) {
+  Dataset dataset = Tree("one");
+  constexpr int kThreads = 12, kRounds = 15;
+  std::atomic<int> pinned{0};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < kThreads; ++i) {
+    threads.emplace_back([&] {
+      for (int round = 0; round < kRounds; ++round) {
+        auto manifest = versions_->Pin(dataset, Soon());
+        EXPECT_TRUE(manifest.ok()) << manifest.status();
+        pinned += manifest.ok() ? 1 : 0;
+        // So that it has to be written again.
+        fs::remove(fs::path(folder_.path()) / "manifests" /
+                   (manifest->version().ToHex() + ".manifest"));
+        versions_->Forget({});
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(pinned, kThreads * kRounds);
+}
+
+TEST_F(VersionsTest, AreKeptByManyAtOnce) {
+  auto manifest = versions_->Pin(Tree("one"), Soon()).ValueOrDie();
+  std::string version = manifest.version().ToHex();
+  std::string bytes(manifest.bytes());
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 8; ++i) {
+    threads.emplace_back([&] {
+      for (int round = 0; round < 20; ++round) {
+        Status kept = versions_->Keep(version, bytes);
+        EXPECT_TRUE(kept.ok()) << kept;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  auto entries = std::distance(fs::directory_iterator(folder_.path() + "/manifests"),
+                               fs::directory_iterator());
+  EXPECT_EQ(entries, 1) << "nothing of the writers is left";
+}
+
+TEST_F(VersionsTest, WaitForTheirTurnAndTurnMoreAway) {
+  versions_ = Versions::Open({.folder = folder_.path() + "/manifests", .pins_max = 0})
+                  .ValueOrDie();
+  auto late = versions_->Pin(Tree("one"), Deadline::After(milliseconds(1)));
+  EXPECT_EQ(late.status().code(), StatusCode::kDeadline);
+  versions_ =
+      Versions::Open(
+          {.folder = folder_.path() + "/manifests", .pins_max = 0, .waiting_max = 0})
+          .ValueOrDie();
+  EXPECT_EQ(versions_->Pin(Tree("one"), Soon()).status().code(),
+            StatusCode::kUnavailable);
+}
+
+TEST_F(VersionsTest, AreReadOnlyWhereThatIsAllowed) {
+  versions_ = Versions::Open({.folder = folder_.path() + "/manifests",
+                              .allowed = {folder_.path() + "/elsewhere"}})
+                  .ValueOrDie();
+  EXPECT_EQ(versions_->Pin(Tree("one"), Soon()).status().code(), StatusCode::kPermission);
+}
+
+TEST_F(VersionsTest, AreRecalledWhileTheSourceStillHoldsThem) {
+  Dataset dataset = Tree("one");
+  dataset.version = Pinned("one");
+  fs::path file =
+      fs::path(folder_.path()) / "manifests" / (dataset.version + ".manifest");
+  auto reopen = [&] {
+    versions_ = Versions::Open({.folder = folder_.path() + "/manifests"}).ValueOrDie();
+  };
+  fs::remove(file);
+  reopen();
+  EXPECT_FALSE(versions_->Has(dataset.version));
+  auto again = versions_->Recall(dataset, Soon());
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ(again->version().ToHex(), dataset.version);
+  Tree("other");
+  EXPECT_TRUE(versions_->Recall(dataset, Soon()).ok()) << "it is kept here";
+  fs::remove(file);
+  reopen();
+  EXPECT_EQ(versions_->Recall(dataset, Soon()).status().code(), StatusCode::kChanged);
+}
+
+TEST_F(VersionsTest, AreKeptOnlyUnderTheirOwnName) {
+  auto manifest = versions_->Pin(Tree("one"), Soon()).ValueOrDie();
+  std::string bytes(manifest.bytes());
+  EXPECT_EQ(versions_->Keep(std::string(32, 'a'), bytes).code(), StatusCode::kCorrupt);
+  EXPECT_FALSE(versions_->Keep(manifest.version().ToHex(), "no manifest").ok());
+  EXPECT_FALSE(versions_->Has(std::string(32, 'a')));
+}
+
+TEST_F(VersionsTest, HaveNamesThatLeadNowhereElse) {
+  for (const char* bad : {"", "../../etc/passwd", "abc", "xyz"}) {
+    EXPECT_EQ(versions_->Find(bad).status().code(), StatusCode::kInvalid) << bad;
+  }
+  EXPECT_EQ(versions_->Find(std::string(32, 'a')).status().code(), StatusCode::kNotFound);
+}
+
+TEST_F(VersionsTest, ArePlannedAgainWhereTheirFileIsSpoiled) {
+  Dataset dataset = Tree("one");
+  dataset.version = Pinned("one");
+  std::ofstream(folder_.path() + "/manifests/" + dataset.version + ".manifest",
+                std::ios::trunc)
+      << "spoiled";
+  versions_ = Versions::Open({.folder = folder_.path() + "/manifests"}).ValueOrDie();
+  auto again = versions_->Recall(dataset, Soon());
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ(again->row_count(), 1);
+}
+
+TEST_F(VersionsTest, AreForgottenOnlyAfterTheirTime) {
+  std::string version = Pinned("one");
+  versions_->Forget({});
+  versions_->Forget({});
+  EXPECT_TRUE(versions_->Has(version)) << "it is young";
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <random>
 
 #include "base/log.h"
 #include "cluster/json_fields.h"
@@ -41,6 +42,17 @@ std::vector<std::string> UpIn(const cluster::Roster& roster) {
 }
 
 }  // namespace
+
+std::string ReplicasNote(uint32_t replicas, size_t nodes_up) {
+  if (nodes_up == 0 || replicas <= nodes_up) return {};
+  size_t missing = replicas - nodes_up;
+  return fmt::format(
+      "{} replicas are wanted, but {} up: each row has {} until {} more {}", replicas,
+      nodes_up == 1 ? "1 node is" : fmt::format("{} nodes are", nodes_up),
+      nodes_up == 1 ? "1 copy" : fmt::format("{} copies", nodes_up),
+      missing == 1 ? "1 node" : fmt::format("{} nodes", missing),
+      missing == 1 ? "joins" : "join");
+}
 
 std::string_view OperationStateName(OperationState state) {
   switch (state) {
@@ -93,23 +105,40 @@ Result<Operation> Warmups::Start(const Dataset& dataset,
            .replicas = dataset.replicas};
   {
     std::lock_guard lock(mutex_);
-    for (auto& [id, other] : running_) {
-      if (SameWork(order, other.operation.order)) return Shown(other);
-    }
+    if (const Running* other = FindSame(order)) return Shown(*other);
     if (running_.size() >= kRunningMax) {
       return Status::Unavailable("as many operations run as may: wait for one to end");
     }
-    order.operation = fmt::format("{}-{}", options_.term, next_++);
+    order.operation = NewId();
   }
   auto put = options_.store->Put(kPrefix + order.operation,
                                  OrderJson(order, running.unit_count, running.row_count),
                                  {.if_version = meta::kAbsent});
   if (!put.ok()) return put.status();
   std::lock_guard lock(mutex_);
+  // Another caller may have been faster while the store was written.
+  if (const Running* other = FindSame(order)) {
+    to_forget_.push_back(order.operation);
+    return Shown(*other);
+  }
   Running& kept = running_[order.operation] = running;
   Follow(roster);
   AddUp(kept);
   return Shown(kept);
+}
+
+// Nodes know operations by their ids alone, also those of a head whose store was wiped or
+// restored since and which counted alike.
+std::string Warmups::NewId() {
+  std::random_device random;
+  return fmt::format("{}-{}-{:08x}", options_.term, next_++, random());
+}
+
+const Warmups::Running* Warmups::FindSame(const WarmupOrder& order) const {
+  for (const auto& [id, running] : running_) {
+    if (SameWork(order, running.operation.order)) return &running;
+  }
+  return nullptr;
 }
 
 Operation Warmups::Shown(const Running& running) const {
@@ -186,6 +215,7 @@ void Warmups::AddUp(Running& running) const {
     }
   }
   if (up_.empty()) operation.reason = "no node is up";
+  operation.note = ReplicasNote(operation.order.replicas, up_.size());
 }
 
 void Warmups::End(const std::string& id, OperationState state) {
@@ -231,12 +261,15 @@ void Warmups::Update(const cluster::Roster& roster) {
   Forget(forget);
 }
 
-// Not under the mutex. What is not forgotten is done again by the next head, at no cost.
+// Not under the mutex. What the store could not forget is tried again: the next head
+// would go on with it, even if it was cancelled.
 void Warmups::Forget(const std::vector<std::string>& ended) {
   for (const std::string& id : ended) {
     Status status = options_.store->Delete(kPrefix + id);
-    if (!status.ok())
-      spdlog::debug("operation {} is still kept: {}", id, status.message());
+    if (status.ok() || status.code() == StatusCode::kNotFound) continue;
+    spdlog::debug("operation {} is still kept: {}", id, status.message());
+    std::lock_guard lock(mutex_);
+    to_forget_.push_back(id);
   }
 }
 

@@ -24,6 +24,9 @@ namespace forebay::head {
 enum class OperationState : uint8_t { kRunning, kDone, kFailed, kCancelled };
 std::string_view OperationStateName(OperationState state);
 
+// What is missing for that many copies, for people; empty: nothing, or no node is up.
+std::string ReplicasNote(uint32_t replicas, size_t nodes_up);
+
 // One as it is now. Figures are over all copies: with two replicas every row counts
 // twice.
 struct Operation {
@@ -38,6 +41,7 @@ struct Operation {
   uint64_t failure_count = 0;
   std::vector<std::string> waiting_for{};  // nodes that are not done
   std::string reason{};                    // why it does not end, or failed
+  std::string note{};                      // what is missing though it goes on
   milliseconds elapsed{0};
 };
 
@@ -84,8 +88,11 @@ class Warmups {
   void Follow(const cluster::Roster& roster);
   void AddUp(Running& running) const;
   void End(const std::string& id, OperationState state);
-  void Forget(const std::vector<std::string>& ended);
+  std::string NewId();
+  const Running* FindSame(const cluster::WarmupOrder& order) const;
   Operation Shown(const Running& running) const;
+
+  void Forget(const std::vector<std::string>& ended);
 
   Options options_;
   std::mutex mutex_;

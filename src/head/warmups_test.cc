@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
+#include <utility>
+
 #include "meta/memory_store.h"
 
 namespace forebay::head {
@@ -35,6 +38,24 @@ model::AnyManifest SmallManifest() {
   return model::AnyManifest::View(*bytes, bytes).ValueOrDie();
 }
 
+// Fails, or lets something happen, when it is told to.
+class HookStore : public meta::MemoryStore {
+ public:
+  using MemoryStore::MemoryStore;
+  std::function<void()> before_put;
+  bool fails = false;
+  Result<uint64_t> Put(const std::string& key, const std::string& value,
+                       const meta::PutOptions& options) override {
+    if (fails) return Status::Unavailable("the store is away");
+    if (auto once = std::exchange(before_put, nullptr)) once();
+    return MemoryStore::Put(key, value, options);
+  }
+  Status Delete(const std::string& key, std::optional<uint64_t> version) override {
+    if (fails) return Status::Unavailable("the store is away");
+    return MemoryStore::Delete(key, version);
+  }
+};
+
 class WarmupsTest : public ::testing::Test {
  protected:
   void SetUp() override { StartHead(); }
@@ -60,7 +81,7 @@ class WarmupsTest : public ::testing::Test {
   Operation Get(const std::string& id) { return warmups_->Get(id).ValueOrDie(); }
 
   FakeClock clock_;
-  meta::MemoryStore store_{&clock_};
+  HookStore store_{&clock_};
   uint64_t term_ = 0;
   model::AnyManifest manifest_ = SmallManifest();
   std::unique_ptr<Warmups> warmups_;
@@ -175,6 +196,176 @@ TEST_F(WarmupsTest, CanBeCancelled) {
   EXPECT_EQ(warmups_->Cancel(id).ValueOrDie().state, OperationState::kCancelled);
   EXPECT_TRUE(warmups_->orders().warmups.empty());
   EXPECT_EQ(warmups_->Cancel("x").status().code(), StatusCode::kNotFound);
+}
+
+TEST_F(WarmupsTest, SaysWhatIsMissingForItsReplicas) {
+  auto one = Nodes(5, {"a"});
+  Operation operation = Start(*one, 3);
+  EXPECT_EQ(operation.units, 2U) << "one copy is all there can be";
+  EXPECT_EQ(operation.note,
+            "3 replicas are wanted, but 1 node is up: each row has 1 copy until 2 nodes "
+            "more join");
+  EXPECT_EQ(Start(*Nodes(6, {"a", "b", "c"}), 2).note, "");
+}
+
+TEST(ReplicasNote, IsThereOnlyWhereSomethingIsMissing) {
+  EXPECT_EQ(ReplicasNote(1, 1), "");
+  EXPECT_EQ(ReplicasNote(2, 2), "");
+  EXPECT_EQ(ReplicasNote(1, 5), "");
+  EXPECT_EQ(ReplicasNote(2, 0), "") << "another word says that no node is up";
+  EXPECT_EQ(ReplicasNote(3, 2),
+            "3 replicas are wanted, but 2 nodes are up: each row has 2 copies until 1 "
+            "node more joins");
+}
+
+TEST_F(WarmupsTest, HasIdsThatNoHeadBeforeHasGivenOut) {
+  auto roster = Nodes(5, {"a"});
+  std::string id = Start(*roster).order.operation;
+  ASSERT_TRUE(warmups_->Cancel(id).ok());
+  // The store was restored from before: the same term is there again.
+  --term_;
+  StartHead();
+  EXPECT_NE(Start(*roster).order.operation, id);
+}
+
+TEST_F(WarmupsTest, IsOneWhereTwoAskAtOnce) {
+  auto roster = Nodes(5, {"a"});
+  std::string first;
+  store_.before_put = [&] { first = Start(*roster).order.operation; };
+  EXPECT_EQ(Start(*roster).order.operation, first);
+  EXPECT_EQ(warmups_->orders().warmups.size(), 1U);
+  warmups_->Update(*roster);
+  EXPECT_EQ(store_.List("operations/").ValueOrDie().entries.size(), 1U);
+}
+
+TEST_F(WarmupsTest, IsForgottenLaterWhereTheStoreIsAway) {
+  auto roster = Nodes(5, {"a"});
+  std::string id = Start(*roster).order.operation;
+  ASSERT_TRUE(warmups_->Cancel(id).ok());
+  store_.fails = true;
+  warmups_->Update(*roster);
+  store_.fails = false;
+  warmups_->Update(*roster);
+  StartHead();
+  EXPECT_TRUE(warmups_->orders().warmups.empty()) << "what was cancelled goes on";
+}
+
+TEST_F(WarmupsTest, DoesNotBeginWhereItCannotBeStored) {
+  auto roster = Nodes(5, {"a"});
+  store_.fails = true;
+  Dataset dataset{.name = "d", .source = "/x", .version = "v"};
+  EXPECT_EQ(warmups_->Start(dataset, manifest_, *roster).status().code(),
+            StatusCode::kUnavailable);
+  EXPECT_TRUE(warmups_->orders().warmups.empty());
+}
+
+TEST_F(WarmupsTest, IsAnotherForOtherColumnsVersionsAndReplicas) {
+  auto roster = Nodes(5, {"a"});
+  Dataset dataset{.name = "d", .source = "/x", .version = "v"};
+  std::set<std::string> ids;
+  auto start = [&] {
+    auto operation = warmups_->Start(dataset, manifest_, *roster).ValueOrDie();
+    EXPECT_EQ(operation.order.columns, dataset.columns);
+    EXPECT_EQ(operation.order.replicas, dataset.replicas);
+    EXPECT_EQ(operation.order.version, dataset.version);
+    EXPECT_EQ(operation.order.dataset, dataset.name);
+    ids.insert(operation.order.operation);
+  };
+  start();
+  dataset.columns = {"id"};
+  start();
+  dataset.replicas = 2;
+  start();
+  dataset.version = "w";
+  start();
+  dataset.name = "e";
+  start();
+  EXPECT_EQ(ids.size(), 5U);
+  auto orders = warmups_->orders();
+  StartHead();
+  auto again = warmups_->orders();
+  EXPECT_EQ(again.warmups, orders.warmups) << "also under the next head";
+}
+
+TEST_F(WarmupsTest, RunsSoManyAtOnceAndNoMore) {
+  auto roster = Nodes(5, {"a"});
+  Dataset dataset{.name = "d", .source = "/x", .version = "v"};
+  for (int i = 0; i < 100; ++i) {
+    dataset.name = "d" + std::to_string(i);
+    ASSERT_TRUE(warmups_->Start(dataset, manifest_, *roster).ok());
+  }
+  dataset.name = "one more";
+  EXPECT_EQ(warmups_->Start(dataset, manifest_, *roster).status().code(),
+            StatusCode::kUnavailable);
+  dataset.name = "d7";
+  EXPECT_TRUE(warmups_->Start(dataset, manifest_, *roster).ok()) << "it runs already";
+}
+
+TEST_F(WarmupsTest, FailsWhenUnitsAreMissingThoughNobodySaysWhy) {
+  auto roster = Nodes(5, {"a"});
+  std::string id = Start(*roster).order.operation;
+  Report("a", Done(id, 1), *roster);
+  EXPECT_EQ(Get(id).state, OperationState::kFailed);
+}
+
+TEST_F(WarmupsTest, CountsOnlyWhatNodesThatAreUpSay) {
+  auto both = Nodes(5, {"a", "b"});
+  std::string id = Start(*both).order.operation;
+  WarmupReport half = Done(id, 1);
+  half.done = false;
+  Report("a", half, *both);
+  Report("b", half, *both);
+  EXPECT_EQ(Get(id).rows_done, 20U);
+  EXPECT_EQ(Get(id).bytes_done, 200U);
+  warmups_->Update(*Nodes(6, {"b"}));
+  EXPECT_EQ(Get(id).rows_done, 10U);
+  EXPECT_EQ(Get(id).waiting_for, std::vector<std::string>{"b"});
+  Report("stranger", Done("no such operation", 5), *Nodes(7, {"b"}));
+  EXPECT_EQ(Get(id).rows_done, 10U);
+}
+
+TEST_F(WarmupsTest, CountsTimeWhileItRuns) {
+  auto roster = Nodes(5, {"a"});
+  std::string id = Start(*roster).order.operation;
+  clock_.Advance(milliseconds(1'500));
+  EXPECT_EQ(Get(id).elapsed, milliseconds(1'500));
+  Report("a", Done(id, 2), *roster);
+  clock_.Advance(milliseconds(5'000));
+  EXPECT_EQ(Get(id).elapsed, milliseconds(1'500));
+  EXPECT_EQ(warmups_->List().size(), 1U);
+}
+
+TEST_F(WarmupsTest, RemembersSoManyThatHaveEnded) {
+  auto roster = Nodes(5, {"a"});
+  std::vector<std::string> ids;
+  for (int i = 0; i < 201; ++i) {
+    ids.push_back(Start(*roster).order.operation);
+    ASSERT_TRUE(warmups_->Cancel(ids.back()).ok());
+  }
+  EXPECT_EQ(warmups_->List().size(), 200U);
+  EXPECT_EQ(warmups_->Get(ids[0]).status().code(), StatusCode::kNotFound);
+  EXPECT_TRUE(warmups_->Get(ids[1]).ok());
+}
+
+TEST_F(WarmupsTest, NamesSoManyFailuresOfAllNodes) {
+  auto roster = Nodes(5, {"a", "b"});
+  std::string id = Start(*roster).order.operation;
+  for (const char* node : {"a", "b"}) {
+    WarmupReport failed = Done(id, 0);
+    for (int i = 0; i < 70; ++i) {
+      failed.failures.push_back({node + std::to_string(i), "gone"});
+    }
+    Report(node, failed, *roster);
+  }
+  EXPECT_EQ(Get(id).failures.size(), 100U);
+  EXPECT_EQ(Get(id).failure_count, 140U);
+}
+
+TEST(OperationState, HasAName) {
+  EXPECT_EQ(OperationStateName(OperationState::kRunning), "running");
+  EXPECT_EQ(OperationStateName(OperationState::kDone), "done");
+  EXPECT_EQ(OperationStateName(OperationState::kFailed), "failed");
+  EXPECT_EQ(OperationStateName(OperationState::kCancelled), "cancelled");
 }
 
 }  // namespace

@@ -11,6 +11,7 @@ namespace forebay::kubeflow {
 namespace {
 
 constexpr uint64_t kLocalWorkers = 2;
+constexpr uint64_t kGroupSizeMax = 100'000;
 constexpr uint64_t kTimeoutSecondsMax = 86'400;
 constexpr size_t kNameBytesMax = 128;
 
@@ -79,7 +80,7 @@ void ReadHead(Variables& variables, Settings* out) {
     return;
   }
   variables.Needed("LWS_GROUP_SIZE");
-  uint64_t size = variables.Number("LWS_GROUP_SIZE", 0, 100'000);
+  uint64_t size = variables.Number("LWS_GROUP_SIZE", 0, kGroupSizeMax);
   if (size < 2) {
     variables.Fail(Status::Invalid(
         "LWS_GROUP_SIZE leaves no worker beside the head: set it to 2 or more"));
@@ -96,7 +97,9 @@ void ReadWorker(Variables& variables, Settings* out) {
     return;
   }
   out->leader = variables.Needed("LWS_LEADER_ADDRESS");
-  out->worker_id = "worker-" + variables.Needed("LWS_WORKER_INDEX");
+  variables.Needed("LWS_WORKER_INDEX");
+  uint64_t index = variables.Number("LWS_WORKER_INDEX", 0, kGroupSizeMax);
+  out->worker_id = fmt::format("worker-{}", index);
 }
 
 }  // namespace

@@ -87,6 +87,13 @@ TEST(Settings, SayWhatIsMissingOrWrong) {
   EXPECT_NE(said({"head", "h", "65536"}, kHead).find("the port"), std::string::npos);
   EXPECT_EQ(said({"worker", "h", "1"}, {{"LWS_WORKER_INDEX", "1"}}),
             "LWS_LEADER_ADDRESS is not set");
+  EXPECT_EQ(said({"worker", "h", "1"}, {{"LWS_LEADER_ADDRESS", "x"}}),
+            "LWS_WORKER_INDEX is not set");
+  EXPECT_NE(said({"worker", "h", "1"},
+                 {{"LWS_LEADER_ADDRESS", "x"}, {"LWS_WORKER_INDEX", "a/b"}})
+                .find("LWS_WORKER_INDEX is 'a/b'"),
+            std::string::npos)
+      << "the head would refuse such an id for ever";
 }
 
 }  // namespace
