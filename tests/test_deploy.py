@@ -27,6 +27,11 @@ def test_a_unit_starts_a_program_and_restarts_it(path):
     assert unit["Service"]["Restart"] == "always"
 
 
+def test_the_head_says_that_it_listens_without_authentication():
+    start = unit_of(SYSTEMD / "forebay-head.service")["Service"]["ExecStart"]
+    assert "--listen 0.0.0.0:7070 --insecure " in start
+
+
 def test_the_node_is_a_user_of_its_own_and_serves_its_group():
     service = unit_of(SYSTEMD / "forebay-node.service")["Service"]
     made = re.findall(r"^u (\S+)", (SYSTEMD / "forebay.sysusers.conf").read_text(), re.M)

@@ -18,7 +18,8 @@ using forebay::Status;
 struct Arguments {
   std::string meta;
   std::string state;
-  std::string listen = "0.0.0.0:7070";
+  std::string listen = "127.0.0.1:7070";
+  bool insecure = false;
   std::string advertise;
   std::string timeout = "4s";
   std::string place_kept = "10m";
@@ -35,6 +36,7 @@ Status Serve(const Arguments& arguments, const sigset_t& signals) {
   FB_ASSIGN_OR_RETURN(auto place_kept, forebay::cli::ParseDuration(arguments.place_kept));
   FB_ASSIGN_OR_RETURN(auto server, forebay::head::HeadServer::Start(
                                        {.listen = arguments.listen,
+                                        .insecure = arguments.insecure,
                                         .advertise = arguments.advertise,
                                         .head = {.meta = arguments.meta,
                                                  .state = arguments.state,
@@ -59,6 +61,9 @@ int main(int argc, char** argv) {
       ->capture_default_str();
   app.add_option("--listen", arguments.listen, "host:port; port 0: any free one")
       ->capture_default_str();
+  app.add_flag("--insecure", arguments.insecure,
+               "listen where other machines reach it, though it lets everybody in: there "
+               "is no authentication yet");
   app.add_option("--advertise", arguments.advertise,
                  "host:port where nodes and other heads reach this one");
   app.add_option("--timeout", arguments.timeout,

@@ -45,6 +45,7 @@ struct Arguments {
   std::string advertise;
   double weight = 0;
   std::string serve;
+  bool insecure = false;
   std::string http;
   std::string state = forebay::head::HeadServer::DefaultState();
 };
@@ -162,6 +163,7 @@ forebay::Result<Running> Start(const Arguments& arguments) {
         running.head,
         forebay::head::HeadServer::Start(
             {.listen = arguments.serve,
+             .insecure = arguments.insecure,
              .head = {.state = arguments.state, .allowed = arguments.allowed}}));
   }
   FB_ASSIGN_OR_RETURN(running.node,
@@ -282,6 +284,9 @@ int main(int argc, char** argv) {
   app.add_option("--serve", arguments.serve,
                  "HOST:PORT: be the head as well, a cluster of one node")
       ->excludes("--head");
+  app.add_flag("--insecure", arguments.insecure,
+               "let --serve listen where other machines reach it, though it lets "
+               "everybody in");
   app.add_option("--state", arguments.state, "where that head keeps its metadata")
       ->capture_default_str();
   app.add_flag("--daemon", arguments.daemon, "go to the background once ready");

@@ -5,6 +5,7 @@ import json
 import os
 import random
 import signal
+import shutil
 import socket
 import subprocess
 import sys
@@ -218,6 +219,25 @@ def test_a_head_that_is_gone_costs_readers_nothing(table, alone):
         cluster.wait_for_nodes()
         again = forebay.open(cluster.uri("events"), node=str(cluster.nodes[1].socket))
         assert (ids_of(again, shuffle="global", seed=2) == expected).all()
+
+
+def test_nodes_work_on_under_a_head_whose_state_was_wiped(table, alone):
+    with Cluster(2, head=("--timeout", "2s")) as cluster:
+        for _ in range(2):  # so that its term is larger than that of a first start
+            cluster.head.kill()
+            cluster.head.start()
+            cluster.wait_for_nodes()
+        cluster.head.kill()
+        for file in cluster.folder.glob("meta.db*"):
+            file.unlink()
+        shutil.rmtree(cluster.folder / "head")
+        cluster.head.start()
+        cluster.wait_for_nodes()
+        cluster.create("events", table)
+        warm_up(cluster, "events")  # each node has to act as an owner for that
+        ds = forebay.open(cluster.uri("events"), node=str(cluster.nodes[0].socket))
+        assert (ids_of(ds, shuffle="global", seed=2) ==
+                ids_of(alone, shuffle="global", seed=2)).all()
 
 
 def test_an_open_waits_for_a_head_that_is_started_anew(table):

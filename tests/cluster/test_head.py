@@ -5,8 +5,10 @@ import signal
 import socket
 import subprocess
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from cluster import free_port
 from heads import BIN, Head, Node, call, wait_until, write_table
 
 SECRET = "tr0ub4dor"
@@ -46,6 +48,46 @@ def test_the_same_wish_twice_is_one_dataset_and_another_is_refused(head, table, 
     status, answer = head.call("POST", "/v1/datasets",
                                {"name": "events", "source": str(table), "replicas": 3})
     assert status == 409 and answer["error"]["code"] == "source changed"
+    assert "its number of replicas is 1, not 3" in answer["error"]["message"]
+
+
+def test_a_misspelled_field_is_refused_with_the_near_miss(head, table):
+    status, answer = head.call("POST", "/v1/datasets", {
+        "name": "events", "source": str(table), "colums": ["id"]})
+    assert status == 400 and "did you mean columns?" in answer["error"]["message"]
+    assert head.get("/v1/datasets")["datasets"] == []
+
+
+def test_many_pin_one_version_at_once(head, table):
+    with ThreadPoolExecutor(24) as pool:
+        made = list(pool.map(lambda i: head.call("POST", "/v1/datasets", {
+            "name": f"d{i % 8}", "source": str(table)}, timeout=120), range(48)))
+    assert [status for status, _ in made] == [200] * 48, made
+    assert len({answer["version"] for _, answer in made}) == 1
+
+
+def test_replicas_without_nodes_for_them_are_told_of(head, table, forebay):
+    node = Node(head, "a")
+    node.register()
+    made = forebay("dataset", "create", "events", "--source", table, "--replicas", 2, "--head",
+                   head.address)
+    node.beat()
+    said = "2 replicas are wanted, but 1 node is up"
+    assert said in made.stderr
+    assert said in forebay("status", "--head", head.address).stdout
+
+
+def test_a_head_listens_for_this_machine_unless_told_that_everybody_may(tmp_path, processes):
+    """No address but loopback without --insecure, which warns."""
+    command = [BIN / "forebay-head", "--state", tmp_path, "--meta", "memory:"]
+    refused = subprocess.run([*command, "--listen", f"0.0.0.0:{free_port()}"],
+                             capture_output=True, text=True, timeout=30)
+    assert refused.returncode == 2 and "--insecure" in refused.stderr, refused
+    assert "127.0.0.1:7070" in subprocess.run([BIN / "forebay-head", "--help"], text=True,
+                                              capture_output=True, timeout=30).stdout
+    open_head = Head(tmp_path, "--listen", f"0.0.0.0:{free_port()}", "--insecure", name="open")
+    processes.append(open_head)
+    wait_until(lambda: "without authentication" in open_head.log.read_text(), "no warning")
 
 
 def test_a_dataset_that_makes_no_sense_is_a_typed_error(head, table):

@@ -99,6 +99,17 @@ std::string NodesText(const json& answer) {
   return table.ToString();
 }
 
+// What people should know about datasets, a line each.
+std::string NotesText(const json& answer) {
+  std::string text;
+  for (const json& dataset : ListIn(answer, "datasets")) {
+    std::string note = TextIn(dataset, "note");
+    if (note.empty()) continue;
+    text += Printable(fmt::format("{}: {}", TextIn(dataset, "name"), note)) + "\n";
+  }
+  return text.empty() ? text : "\n" + text;
+}
+
 std::string ClusterText(const json& status) {
   std::string ratio = "-";
   if (status.contains("hit_ratio") && status["hit_ratio"].is_number()) {
@@ -107,7 +118,7 @@ std::string ClusterText(const json& status) {
   return FactList({{"head", TextIn(status, "leader")},
                    {"term", std::to_string(NumberIn(status, "term"))},
                    {"hit ratio", ratio}}) +
-         "\n" + NodesText(status) + "\n" + DatasetsText(status);
+         "\n" + NodesText(status) + "\n" + DatasetsText(status) + NotesText(status);
 }
 
 std::string OperationText(const json& operation) {

@@ -108,6 +108,8 @@ Result<ExitCode> WarmUpInCluster(const ClusterWarmup& request) {
   }
   Print(request.format == OutputFormat::kJson ? ToText(operation)
                                               : OperationText(operation));
+  std::string note = TextIn(operation, "note");
+  if (!note.empty()) Complain(Printable(note));
   OperationVerdict verdict = JudgeOperation(operation);
   for (const std::string& message : verdict.messages) Complain(message);
   return verdict.code;

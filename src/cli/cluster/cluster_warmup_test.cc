@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/cluster/cluster_text.h"
+#include "cli/cluster/head_call.h"
 
 namespace forebay::cli {
 namespace {
@@ -76,6 +77,21 @@ TEST(ClusterText, ShowsWhatNodesHold) {
         {{{"id", "a\x1b[2J"}, {"state", "up"}, {"report", {{"tiers", tiers}}}}}}});
   EXPECT_NE(text.find("1.0 MiB of 4.0 MiB"), text.npos);
   EXPECT_EQ(text.find('\x1b'), text.npos) << "names do not steer the terminal";
+}
+
+TEST(ClusterText, SaysWhatIsMissing) {
+  std::string text = ClusterText(
+      {{"datasets",
+        {{{"name", "d"}, {"note", "one\x1b more"}}, {{"name", "e"}, {"note", ""}}}}});
+  EXPECT_NE(text.find("\nd: one"), text.npos) << text;
+  EXPECT_EQ(text.find('\x1b'), text.npos);
+  EXPECT_EQ(text.find("\ne:"), text.npos);
+}
+
+TEST(HeadCall, RefusesTextThatIsNotUtf8) {
+  auto head = HeadCall::To("127.0.0.1:1").ValueOrDie();
+  EXPECT_EQ(head.Post("/v1/datasets", {{"source", "/data/\xff"}}).status().code(),
+            StatusCode::kInvalid);
 }
 
 }  // namespace

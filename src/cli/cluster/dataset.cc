@@ -37,6 +37,8 @@ std::string PathOf(const Arguments& arguments) {
 
 void Show(const json& answer, OutputFormat format, std::string (*text)(const json&)) {
   Print(format == OutputFormat::kJson ? ToText(answer) : text(answer));
+  std::string note = TextIn(answer, "note");
+  if (!note.empty()) Complain(Printable(note));
 }
 
 // The head has another working directory than whoever calls it.

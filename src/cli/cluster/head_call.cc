@@ -115,7 +115,12 @@ bool HeadCall::Answers() {
 Result<json> HeadCall::Get(const std::string& path) { return Call("GET", path, ""); }
 
 Result<json> HeadCall::Post(const std::string& path, const json& body) {
-  return Call("POST", path, body.dump());
+  try {
+    return Call("POST", path, body.dump());
+  } catch (const json::exception&) {
+    return Status::Invalid(
+        "a head takes names and paths in UTF-8, and one of these is not: rename it");
+  }
 }
 
 Result<json> HeadCall::Delete(const std::string& path) {
