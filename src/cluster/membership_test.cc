@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <limits>
 #include <thread>
 #include <utility>
 
@@ -225,7 +226,20 @@ TEST_F(MembershipTest, RefusesWhatIsNoNode) {
   EXPECT_FALSE(members_->Register({.id = std::string(129, 'a')}).ok());
   EXPECT_FALSE(members_->Register({.id = "a", .weight = 0}).ok());
   EXPECT_FALSE(members_->Register({.id = "a", .flight = std::string(600, 'a')}).ok());
+  for (auto field : {&Registration::host, &Registration::flight, &Registration::http}) {
+    Registration node{.id = "a"};
+    node.*field = std::string(513, 'a');
+    EXPECT_EQ(members_->Register(node).status().code(), StatusCode::kInvalid);
+  }
+  for (double weight : {-1.0, std::numeric_limits<double>::infinity(),
+                        std::numeric_limits<double>::quiet_NaN()}) {
+    EXPECT_EQ(members_->Register({.id = "a", .weight = weight}).status().code(),
+              StatusCode::kInvalid);
+  }
   EXPECT_TRUE(members_->roster()->members().empty());
+  Registration longest{.id = std::string(128, 'a'), .flight = std::string(512, 'a')};
+  EXPECT_TRUE(members_->Register(longest).ok());
+  EXPECT_TRUE(members_->Register({.id = "a.b-c_D9"}).ok());
 }
 
 TEST_F(MembershipTest, SaysSoWhenItsStoreIsSpoiled) {

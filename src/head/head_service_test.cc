@@ -278,6 +278,31 @@ TEST_F(HeadServiceTest, ShowsAtAGlanceWhatNodesHold) {
   EXPECT_EQ(Call("GET", "/v1/status").body["datasets"][0]["phase"], "loading");
 }
 
+TEST_F(HeadServiceTest, CountsAsManyCopiesAsThereCanBe) {
+  ASSERT_EQ(Post("/v1/datasets", Wish({{"replicas", 2}})).status, 200);
+  std::string version = Call("GET", "/v1/datasets/d").body["version"];
+  uint64_t fence = Join("a");
+  Beat("a", fence,
+       {{"versions",
+         {{{"dataset", "d"},
+           {"version", version},
+           {"cached_bytes", 3},
+           {"cached_units", 1}}}}});
+  json alone = Call("GET", "/v1/status").body["datasets"][0];
+  EXPECT_EQ(alone["units"], 1) << "a node has a unit once";
+  EXPECT_EQ(alone["cached_percent"], 100);
+  Join("b");
+  json both = Call("GET", "/v1/status").body["datasets"][0];
+  EXPECT_EQ(both["units"], 2);
+  EXPECT_EQ(both["cached_percent"], 50);
+  EXPECT_EQ(both["phase"], "partly cached");
+  Join("c");
+  EXPECT_EQ(Call("GET", "/v1/status").body["datasets"][0]["units"], 2);
+  Post("/v1/nodes/leave", {{"id", "a"}, {"fence", fence}, {"roster_epoch", 0}});
+  EXPECT_EQ(Call("GET", "/v1/status").body["datasets"][0]["cached_units"], 0)
+      << "of nodes that are up";
+}
+
 TEST_F(HeadServiceTest, CountsForPrometheus) {
   ASSERT_EQ(Post("/v1/datasets", Wish()).status, 200);
   uint64_t fence = Join("a");
