@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from cluster import free_port
-from heads import BIN, Head, Node, call, wait_until, write_table
+from heads import BIN, Head, Node, Process, call, wait_until, write_table
 
 SECRET = "tr0ub4dor"
 
@@ -66,12 +66,12 @@ def test_many_pin_one_version_at_once(head, table):
     assert len({answer["version"] for _, answer in made}) == 1
 
 
-def test_replicas_without_nodes_for_them_are_told_of(head, table, forebay):
-    node = Node(head, "a")
-    node.register()
+def test_replicas_without_nodes_for_them_are_told_of(tmp_path, processes, table, forebay):
+    processes.append(Head(tmp_path, "--timeout", "5m", name="patient"))
+    head = processes[-1].wait()
+    assert Node(head, "a").register() == 200
     made = forebay("dataset", "create", "events", "--source", table, "--replicas", 2, "--head",
                    head.address)
-    node.beat()
     said = "2 replicas are wanted, but 1 node is up"
     assert said in made.stderr
     assert said in forebay("status", "--head", head.address).stdout
@@ -85,9 +85,9 @@ def test_a_head_listens_for_this_machine_unless_told_that_everybody_may(tmp_path
     assert refused.returncode == 2 and "--insecure" in refused.stderr, refused
     assert "127.0.0.1:7070" in subprocess.run([BIN / "forebay-head", "--help"], text=True,
                                               capture_output=True, timeout=30).stdout
-    open_head = Head(tmp_path, "--listen", f"0.0.0.0:{free_port()}", "--insecure", name="open")
-    processes.append(open_head)
-    wait_until(lambda: "without authentication" in open_head.log.read_text(), "no warning")
+    log = tmp_path / "log"
+    processes.append(Process([*command, "--listen", f"0.0.0.0:{free_port()}", "--insecure"], log))
+    wait_until(lambda: "without authentication" in log.read_text(), "no warning")
 
 
 def test_a_dataset_that_makes_no_sense_is_a_typed_error(head, table):
