@@ -30,7 +30,7 @@ uint64_t MachineMemory(const std::string& path) {
 
 MemorySplit SplitMemory(uint64_t limit) {
   MemorySplit split;
-  split.fill = std::min(std::clamp(limit / 8, 64 * kMiB, kGiB), limit / 4);
+  split.fill = std::clamp(limit / 8, 64 * kMiB, kGiB);
   // For connections, manifests, and what streams have on their way.
   uint64_t rest = std::max(limit / 16, 128 * kMiB);
   uint64_t taken = split.fill + rest;
