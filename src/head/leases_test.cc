@@ -182,7 +182,7 @@ TEST_F(LeasesTest, AreForgottenWhenNobodyAsksForTwoWeeks) {
   head_.clock.Advance(hours(1));
   EXPECT_TRUE(head_.leases.Forget().ok());
   EXPECT_EQ(store_.List("leases/").ValueOrDie().entries.size(), 1U);
-  EXPECT_EQ(Ask(head_, "progress", "a").ValueOrDie()["held"], 60) << "the other stays";
+  EXPECT_EQ(Ask(head_, "progress", "a").ValueOrDie()["held"], 30) << "the other stays";
   // The next head counts anew: it does not know who asked the one before.
   TestHead next(&store_, 2);
   EXPECT_TRUE(next.leases.Forget().ok());

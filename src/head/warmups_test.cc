@@ -222,6 +222,7 @@ TEST_F(WarmupsTest, HasIdsThatNoHeadBeforeHasGivenOut) {
   auto roster = Nodes(5, {"a"});
   std::string id = Start(*roster).order.operation;
   ASSERT_TRUE(warmups_->Cancel(id).ok());
+  warmups_->Update(*roster);
   // The store was restored from before: the same term is there again.
   --term_;
   StartHead();
