@@ -2,18 +2,14 @@
 
 #include <gtest/gtest.h>
 
-#include <filesystem>
-#include <fstream>
 #include <functional>
 #include <utility>
 
 #include "meta/memory_store.h"
-#include "support/subprocess.h"
+#include "support/aged_tree.h"
 
 namespace forebay::head {
 namespace {
-
-namespace fs = std::filesystem;
 
 // Lets something happen before a write.
 class HookStore : public meta::MemoryStore {
@@ -30,10 +26,7 @@ class DatasetsTest : public ::testing::Test {
  protected:
   void SetUp() override { Write("one"); }
   void Write(const std::string& content) {
-    fs::create_directories(tree_);
-    std::ofstream(tree_ + "/a") << content;
-    fs::last_write_time(tree_ + "/a",
-                        fs::file_time_type::clock::now() - std::chrono::hours(1));
+    testing_support::PointTo(tree_, testing_support::AgedTree(content));
   }
   Dataset Wish(uint32_t replicas = 1) const {
     return {.name = "d", .is_files = true, .source = tree_, .replicas = replicas};

@@ -3,10 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "support/subprocess.h"
+#include "support/aged_tree.h"
 
 namespace forebay::head {
 namespace {
@@ -17,10 +16,6 @@ using nlohmann::json;
 class HeadServiceTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    fs::create_directories(tree_);
-    std::ofstream(tree_ + "/a") << "one";
-    fs::last_write_time(tree_ + "/a",
-                        fs::file_time_type::clock::now() - std::chrono::hours(1));
     fs::create_directories(folder_.path() + "/state");
     head_ = Head::Start({.meta = "memory:",
                          .state = folder_.path() + "/state",
@@ -72,7 +67,7 @@ class HeadServiceTest : public ::testing::Test {
   }
 
   testing_support::TempFolder folder_;
-  std::string tree_ = folder_.path() + "/tree";
+  std::string tree_ = testing_support::AgedTree("one");
   std::unique_ptr<Head> head_;
   std::unique_ptr<HeadService> service_;
 };

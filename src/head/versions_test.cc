@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "support/subprocess.h"
+#include "support/aged_tree.h"
 
 namespace forebay::head {
 namespace {
@@ -19,12 +19,9 @@ class VersionsTest : public ::testing::Test {
  protected:
   // A tree of one file, which is another version for each content.
   Dataset Tree(const std::string& content) {
-    fs::path tree = fs::path(folder_.path()) / "tree";
-    fs::create_directories(tree);
-    std::ofstream(tree / "a") << content;
-    fs::last_write_time(tree / "a",
-                        fs::file_time_type::clock::now() - std::chrono::hours(1));
-    return {.name = "d", .is_files = true, .source = tree.string()};
+    std::string tree = folder_.path() + "/tree";
+    testing_support::PointTo(tree, testing_support::AgedTree(content));
+    return {.name = "d", .is_files = true, .source = tree};
   }
   static Deadline Soon() { return Deadline::After(milliseconds(30'000)); }
   std::string Pinned(const std::string& content) {
