@@ -50,6 +50,17 @@ std::string CachedText(const json& dataset) {
   return fmt::format("{:.1f} %", RealIn(dataset, "cached_percent"));
 }
 
+// What people should know about datasets, a line each.
+std::string NotesText(const json& answer) {
+  std::string text;
+  for (const json& dataset : ListIn(answer, "datasets")) {
+    std::string note = TextIn(dataset, "note");
+    if (note.empty()) continue;
+    text += Printable(fmt::format("{}: {}", TextIn(dataset, "name"), note)) + "\n";
+  }
+  return text.empty() ? text : "\n" + text;
+}
+
 }  // namespace
 
 std::string DatasetText(const json& dataset) {
@@ -97,17 +108,6 @@ std::string NodesText(const json& answer) {
                StoreText(node), fmt::format("{:.1f} s", RealIn(node, "silent_seconds"))});
   }
   return table.ToString();
-}
-
-// What people should know about datasets, a line each.
-std::string NotesText(const json& answer) {
-  std::string text;
-  for (const json& dataset : ListIn(answer, "datasets")) {
-    std::string note = TextIn(dataset, "note");
-    if (note.empty()) continue;
-    text += Printable(fmt::format("{}: {}", TextIn(dataset, "name"), note)) + "\n";
-  }
-  return text.empty() ? text : "\n" + text;
 }
 
 std::string ClusterText(const json& status) {
