@@ -17,6 +17,9 @@ ROOT = Path(__file__).parents[2]
 FROM_THE_MACHINE = ("libc.so", "libm.so", "libdl.so", "librt.so", "libpthread.so",
                     "libresolv.so", "ld-linux", "libnss_", "gconv")
 
+# Makes the wheel in the build's own folder, so only one process may.
+pytestmark = pytest.mark.alone
+
 READ = """
 import json, sys, forebay
 ds = forebay.open(sys.argv[1])
