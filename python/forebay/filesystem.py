@@ -20,14 +20,8 @@ from fsspec.config import apply_config
 from fsspec.spec import AbstractFileSystem
 from fsspec.utils import tokenize
 
+from . import _native
 from .file_tree import FileInfo, Files, check_version, files
-
-
-def _absolute(source: str) -> str:
-    """Folders as they are called from everywhere."""
-    # "file:/path" is how Hadoop writes a local path.
-    is_uri = "://" in source or source.startswith("file:/")
-    return source if is_uri else os.path.abspath(source)
 
 
 class _OneForAllThreads(type(AbstractFileSystem)):  # type: ignore[misc]
@@ -40,7 +34,7 @@ class _OneForAllThreads(type(AbstractFileSystem)):  # type: ignore[misc]
         kwargs = apply_config(cls, kwargs)
         source = source if source is not None else kwargs.pop("source", None)
         if source is not None:
-            kwargs["source"] = _absolute(os.fspath(source))
+            kwargs["source"] = _native.absolute_uri(os.fspath(source))
         if kwargs.get("skip_instance_cache"):
             return super().__call__(*args, **kwargs)
         return cls.shared(None, args, kwargs)

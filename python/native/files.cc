@@ -15,6 +15,7 @@
 #include "native/blocking.h"
 #include "native/errors.h"
 #include "native/open_arguments.h"
+#include "reader/environment/source_environment.h"
 #include "reader/files/remote_files.h"
 
 namespace nb = nanobind;
@@ -207,6 +208,8 @@ nb::list LeftOut(const RemoteFiles& files) {
 
 void BindFiles(nb::module_& m) {
   m.def("open_files", &OpenFiles);
+  m.def("absolute_uri",
+        [](const std::string& uri) { return Unwrap(reader::AbsoluteUri(uri)); });
   nb::class_<RemoteFiles>(m, "Files")
       .def_prop_ro("uri", [](const RemoteFiles& f) { return f.uri(); })
       .def_prop_ro("root",

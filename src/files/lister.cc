@@ -10,7 +10,6 @@ Lister::Lister(std::shared_ptr<source::Source> source, std::string uri)
 
 Status Lister::Run(Deadline deadline) {
   FB_ASSIGN_OR_RETURN(Uri parsed, Uri::Parse(uri_));
-  if (parsed.scheme == "s3a") parsed.scheme = "s3";  // as the source spells its objects
   while (parsed.path.ends_with('/')) parsed.path.pop_back();
   root_ = parsed.ToString();
   return source_->pages() ? RunPages(deadline) : RunAtOnce(deadline);

@@ -13,13 +13,6 @@ namespace {
 // How often idle tables hear of evictions.
 constexpr milliseconds kTick = milliseconds(500);
 
-// A relative path would mean the server's working directory, which no client knows.
-Status CheckUri(const std::string& uri) {
-  if (uri.starts_with('/') || uri.find("://") != std::string::npos) return Status::OK();
-  return Status::Invalid(fmt::format(
-      "\"{}\" is a relative path: give an absolute one, or a uri", RedactUri(uri)));
-}
-
 // Options of the table, as its filter, say nothing about how the source was reached.
 bool MayBeShown(const std::string& uri,
                 const std::map<std::string, std::string>& options) {
@@ -58,7 +51,7 @@ Result<NamedDataset> Tables::Resolve(const TableName& name) const {
     }
     FB_ASSIGN_OR_RETURN(found, options_.datasets->Find(name.dataset));
   }
-  FB_RETURN_NOT_OK(CheckUri(found.uri));
+  FB_RETURN_NOT_OK(CheckNotRelative(found.uri));
   for (const auto& [option, value] : name.options) found.options[option] = value;
   return found;
 }

@@ -143,9 +143,7 @@ Status CheckDatasetName(std::string_view name) {
 }
 
 Status CheckSource(const std::string& source) {
-  if (source.starts_with('/') || source.find("://") != source.npos) return Status::OK();
-  return Status::Invalid(fmt::format(
-      "the source \"{}\" is a relative path: give an absolute one, or a URI", source));
+  return CheckNotRelative(source).WithContext("source");
 }
 
 std::string DatasetJson(const Dataset& dataset) {

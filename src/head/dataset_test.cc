@@ -57,7 +57,10 @@ TEST(Dataset, NeedsANameASourceAndSaneReplicas) {
 TEST(Dataset, HasASourceThatMeansTheSameEverywhere) {
   EXPECT_TRUE(CheckSource("/x/*.parquet").ok());
   EXPECT_TRUE(CheckSource("s3://b/x").ok());
-  for (const char* bad : {"x", "./x", "../x/*.parquet"}) {
+  EXPECT_TRUE(CheckSource("s3a://b/x").ok());
+  EXPECT_TRUE(CheckSource("file:/x").ok());
+  EXPECT_TRUE(CheckSource("file://localhost/x").ok());
+  for (const char* bad : {"x", "./x", "../x/*.parquet", "file:x"}) {
     EXPECT_EQ(CheckSource(bad).code(), StatusCode::kInvalid) << bad;
   }
 }

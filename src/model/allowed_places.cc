@@ -5,14 +5,37 @@
 #include "base/uri.h"
 
 namespace forebay::model {
+namespace {
+
+// Without slashes at its end, but never shorter than "scheme://".
+std::string PlainPrefix(const std::string& text) {
+  UriParts parts = SplitUri(text);
+  auto uri = Uri::Parse(text);
+  // "s3://" and "https://" name no place of their own: all of that scheme.
+  std::string plain = uri.ok() ? uri->ToString() : parts.scheme + "://";
+  size_t least = plain.find("://") + 3;
+  while (plain.size() > least && plain.back() == '/') plain.pop_back();
+  return plain;
+}
+
+bool IsBelow(std::string_view place, std::string_view prefix) {
+  if (!place.starts_with(prefix)) return false;
+  std::string_view rest = place.substr(prefix.size());
+  return rest.empty() || rest.starts_with('/') || prefix.ends_with("://");
+}
+
+}  // namespace
+
+AllowedPlaces::AllowedPlaces(const std::vector<std::string>& prefixes) {
+  for (const std::string& prefix : prefixes) prefixes_.push_back(PlainPrefix(prefix));
+}
 
 Status AllowedPlaces::Check(const std::string& uri) const {
   if (prefixes_.empty()) return Status::OK();
   FB_ASSIGN_OR_RETURN(Uri parsed, Uri::Parse(uri));
   std::string place = parsed.ToString();
-  bool escapes = place.find("/../") != place.npos || place.ends_with("/..");
   for (const std::string& prefix : prefixes_) {
-    if (!escapes && place.starts_with(prefix)) return Status::OK();
+    if (!ClimbsUp(parsed) && IsBelow(place, prefix)) return Status::OK();
   }
   return Status::Permission(fmt::format(
       "this process may not read {}: it is not below any place that it was started with "

@@ -11,9 +11,9 @@ namespace forebay::model {
 
 class AllowedPlaces {
  public:
-  // Everything below one of these prefixes; without any, everything.
-  explicit AllowedPlaces(std::vector<std::string> prefixes = {})
-      : prefixes_(std::move(prefixes)) {}
+  // Everything at or below one of these prefixes, however they are spelled; without any,
+  // everything.
+  explicit AllowedPlaces(const std::vector<std::string>& prefixes = {});
 
   // kPermission when the place is below none of them.
   Status Check(const std::string& uri) const;

@@ -3,9 +3,9 @@
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
-#include <filesystem>
 #include <memory>
 
+#include "base/uri.h"
 #include "cli/cluster/cluster_text.h"
 #include "cli/cluster/head_call.h"
 #include "cli/iceberg_arguments.h"
@@ -42,11 +42,10 @@ void Show(const json& answer, OutputFormat format, std::string (*text)(const jso
 }
 
 // The head has another working directory than whoever calls it.
-std::string Absolute(const std::string& source) {
-  if (source.empty() || source.find("://") != source.npos) return source;
-  std::error_code error;
-  std::string absolute = std::filesystem::absolute(source, error).lexically_normal();
-  return error ? source : absolute;
+Result<std::string> Absolute(const std::string& source) {
+  if (source.empty() || !SplitUri(source).is_relative()) return source;
+  FB_ASSIGN_OR_RETURN(Uri uri, Uri::Parse(source));
+  return uri.path;
 }
 
 Result<json> WishOf(const Arguments& arguments) {
@@ -58,9 +57,10 @@ Result<json> WishOf(const Arguments& arguments) {
           fmt::format("--option {} is also given by its own name", name));
     }
   }
+  FB_ASSIGN_OR_RETURN(std::string source, Absolute(arguments.source));
   return json{{"name", arguments.name},
               {"kind", arguments.files ? "files" : "table"},
-              {"source", Absolute(arguments.source)},
+              {"source", source},
               {"options", options},
               {"columns", arguments.columns},
               {"replicas", arguments.replicas}};
