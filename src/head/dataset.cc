@@ -173,7 +173,7 @@ std::string DifferenceOf(const Dataset& there, const Dataset& wish) {
       parts.push_back(fmt::format("its {} is {}, not {}", what, has, wants));
   };
   differ("kind", there.is_files ? kFiles : kTable, wish.is_files ? kFiles : kTable);
-  if (there.source != wish.source) {
+  if (!SamePlace(there.source, wish.source)) {
     std::string has = RedactUri(there.source), wants = RedactUri(wish.source);
     if (has == wants) parts.emplace_back("its source has another password or query");
     differ("source", has, wants);

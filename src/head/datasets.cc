@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "model/source_options.h"
+
 namespace forebay::head {
 namespace {
 
@@ -45,6 +47,8 @@ Result<Dataset> Datasets::Get(const std::string& name) {
 Result<Dataset> Datasets::Create(Dataset dataset, Deadline deadline) {
   FB_RETURN_NOT_OK(CheckDatasetName(dataset.name));
   FB_RETURN_NOT_OK(CheckSource(dataset.source));
+  FB_RETURN_NOT_OK(dataset.is_files ? model::CheckFilesOptions(dataset.options)
+                                    : model::CheckOptions(dataset.options));
   auto there = Get(dataset.name);
   if (there.ok()) return SameOrTaken(*std::move(there), dataset);
   if (there.status().code() != StatusCode::kNotFound) return there.status();

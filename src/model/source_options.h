@@ -1,9 +1,13 @@
-// The names of the options that sources take, where more than one folder needs to know
-// them: a caller's typo is an error, and what catalogs and configuration files say beyond
+// The names of all options that say where a dataset is and how to read it. A caller's
+// typo is an error on every surface; what catalogs and configuration files say beyond
 // these names is left out.
 #pragma once
 
+#include <map>
+#include <string>
 #include <string_view>
+
+#include "base/status.h"
 
 namespace forebay::model {
 
@@ -36,6 +40,41 @@ inline constexpr std::string_view kAdlsOptions[] = {
 inline constexpr std::string_view kHdfsOptions[] = {"hdfs.http-port", "hdfs.token",
                                                     "hdfs.user", "hdfs.webhdfs"};
 
+inline constexpr std::string_view kFileOptions[] = {"file.links"};
+inline constexpr std::string_view kHttpOptions[] = {
+    "http.attempts-max",       "http.backoff-ms",      "http.ca-file",
+    "http.connect-timeout-ms", "http.stall-timeout-s",
+};
+// What a catalog is asked with, besides "header.NAME".
+inline constexpr std::string_view kCatalogOptions[] = {
+    "audience",
+    "auth.basic.password",
+    "auth.basic.username",
+    "auth.oauth2.client_id",
+    "auth.oauth2.client_secret",
+    "auth.oauth2.scope",
+    "auth.oauth2.token_url",
+    "auth.type",
+    "catalog",
+    "credential",
+    "namespace-separator",
+    "oauth2-server-uri",
+    "prefix",
+    "resource",
+    "rest.sigv4-enabled",
+    "scope",
+    "ssl.cabundle",
+    "token",
+    "type",
+    "uri",
+    "warehouse",
+};
+// What is read of a table, besides "forebay.remap.PREFIX" and "forebay.allow.N".
+inline constexpr std::string_view kTableOptions[] = {
+    "forebay.as-of",          "forebay.branch",   "forebay.filter",
+    "forebay.ignore-summary", "forebay.snapshot", "forebay.tag",
+};
+
 // Those that say where a URI leads, not who asks or how.
 inline constexpr std::string_view kPlaceOptions[] = {
     "s3.endpoint",
@@ -50,7 +89,15 @@ inline constexpr std::string_view kPlaceOptions[] = {
     "adls.dfs-storage-scheme",
 };
 
-// One of the above.
+// How an object store or HDFS is reached: what a catalog may hand out, too.
 bool IsSourceOption(std::string_view name);
+bool IsCatalogOption(std::string_view name);
+
+using OptionMap = std::map<std::string, std::string>;
+// kInvalid for a name that nothing reads, with the name that was probably meant.
+Status CheckOptions(const OptionMap& options);
+// The same for trees of files, which take no options of tables.
+Status CheckFilesOptions(const OptionMap& options);
+Status UnknownOption(std::string_view name);
 
 }  // namespace forebay::model

@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "base/arrow_status.h"
-#include "model/source_options.h"
 #include "source/deadline_call.h"
 #include "source/http_options.h"
 #include "source/identity.h"
@@ -137,7 +136,6 @@ std::string PrefixOf(const Uri& uri) { return uri.scheme + "://" + uri.authority
 
 Result<std::shared_ptr<Source>> ArrowSource::MakeGcs(const Uri& uri,
                                                      const Options& options) {
-  FB_RETURN_NOT_OK(CheckKnown(options, "gcs.", model::kGcsOptions));
   FB_ASSIGN_OR_RETURN(arrow::fs::GcsOptions gcs, GcsCredentials(options));
   std::string host = GetOption(options, "gcs.service.host");
   if (!host.empty()) {
@@ -153,7 +151,6 @@ Result<std::shared_ptr<Source>> ArrowSource::MakeGcs(const Uri& uri,
 
 Result<std::shared_ptr<Source>> ArrowSource::MakeAzure(const Uri& uri,
                                                        const Options& options) {
-  FB_RETURN_NOT_OK(CheckKnown(options, "adls.", model::kAdlsOptions));
   std::string container;
   FB_ASSIGN_OR_RETURN(
       arrow::fs::AzureOptions azure,

@@ -18,7 +18,6 @@ namespace {
 
 // Between two looks at the deadline.
 constexpr size_t kReadStepBytes = 8 * kMiB;
-constexpr std::string_view kKnown[] = {"file.links"};
 
 Result<std::string> PathOf(const std::string& uri) {
   FB_ASSIGN_OR_RETURN(Uri parsed, Uri::Parse(uri));
@@ -67,7 +66,6 @@ Result<T> Explain(const std::string& path, Result<T> walked) {
 }  // namespace
 
 Result<std::shared_ptr<Source>> FileSource::Make(const Uri&, const Options& options) {
-  FB_RETURN_NOT_OK(CheckKnown(options, "file.", kKnown));
   std::string links = GetOption(options, "file.links");
   if (!links.empty() && links != "keep" && links != "follow") {
     return Status::Invalid("file.links is keep or follow, not " + links);

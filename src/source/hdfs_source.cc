@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "http/percent.h"
-#include "model/source_options.h"
 #include "source/http_status.h"
 #include "source/identity.h"
 #include "source/webhdfs_json.h"
@@ -55,7 +54,6 @@ std::string Join(const std::string& folder, const std::string& name) {
 }  // namespace
 
 Result<HdfsOptions> HdfsOptions::Parse(const Uri& uri, const Options& options) {
-  FB_RETURN_NOT_OK(CheckKnown(options, "hdfs.", model::kHdfsOptions));
   HdfsOptions parsed;
   parsed.origin = GetOption(options, "hdfs.webhdfs");
   parsed.addresses = SplitByComma(parsed.origin);

@@ -1,17 +1,11 @@
 #include "source/http_options.h"
 
-#include <algorithm>
 #include <cstdlib>
 
 #include "http/message.h"
 
 namespace forebay::source {
 namespace {
-
-constexpr std::string_view kKnown[] = {
-    "http.attempts-max",       "http.backoff-ms",      "http.ca-file",
-    "http.connect-timeout-ms", "http.stall-timeout-s",
-};
 
 Status ReadNumber(const Options& options, const std::string& name, int64_t* number) {
   std::string text = GetOption(options, name);
@@ -28,7 +22,6 @@ Status ReadNumber(const Options& options, const std::string& name, int64_t* numb
 }  // namespace
 
 Result<HttpOptions> ParseHttpOptions(const Options& options) {
-  FB_RETURN_NOT_OK(CheckKnown(options, "http.", kKnown));
   HttpOptions parsed;
   int64_t attempts = parsed.retry.attempts_max;
   int64_t backoff_ms = parsed.retry.backoff_first.count();
@@ -47,18 +40,6 @@ Result<HttpOptions> ParseHttpOptions(const Options& options) {
     parsed.client.ca_file = FirstEnv({"CURL_CA_BUNDLE", "SSL_CERT_FILE"});
   }
   return parsed;
-}
-
-Status CheckKnown(const Options& options, std::string_view prefix,
-                  std::span<const std::string_view> known) {
-  for (const auto& [name, value] : options) {
-    if (!name.starts_with(prefix)) continue;
-    if (std::ranges::find(known, name) != known.end()) continue;
-    std::string message = "unknown option " + name + "; known are";
-    for (std::string_view k : known) message += " " + std::string(k);
-    return Status::Invalid(message);
-  }
-  return Status::OK();
 }
 
 std::string GetOption(const Options& options, const std::string& name) {

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 
@@ -18,11 +17,6 @@ struct HttpOptions {
   RetryPolicy retry;
 };
 Result<HttpOptions> ParseHttpOptions(const Options& options);
-
-// kInvalid for an option that begins with `prefix` and is not one of `known`: a typo must
-// not silently change where data comes from.
-Status CheckKnown(const Options& options, std::string_view prefix,
-                  std::span<const std::string_view> known);
 
 // The option's text; empty when it is not set.
 std::string GetOption(const Options& options, const std::string& name);

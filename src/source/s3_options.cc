@@ -5,7 +5,6 @@
 #include <optional>
 
 #include "base/uri.h"
-#include "model/source_options.h"
 #include "source/http_options.h"
 
 namespace forebay::source {
@@ -103,7 +102,6 @@ Status SetAccess(const Options& options, S3Options* parsed) {
 }  // namespace
 
 Result<S3Options> S3Options::Parse(const std::string& scheme, const Options& options) {
-  FB_RETURN_NOT_OK(CheckKnown(options, "s3.", model::kS3Options));
   S3Options parsed;
   FB_RETURN_NOT_OK(SetEndpoint(scheme, options, &parsed));
   FB_RETURN_NOT_OK(SetAccess(options, &parsed));

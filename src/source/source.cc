@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "base/uri.h"
+#include "model/source_options.h"
 #include "source/arrow_source.h"
 #include "source/file_source.h"
 #include "source/hdfs_source.h"
@@ -21,11 +22,11 @@ struct Scheme {
 };
 
 constexpr Scheme kSchemes[] = {
-    {"file", FileSource::Make},       {"http", HttpSource::Make},
-    {"https", HttpSource::Make},      {"s3", S3Source::Make},
-    {"s3a", S3Source::Make},          {"oss", S3Source::Make},
-    {"hdfs", HdfsSource::Make},       {"gs", ArrowSource::MakeGcs},
-    {"abfs", ArrowSource::MakeAzure}, {"abfss", ArrowSource::MakeAzure},
+    {"file", FileSource::Make},        {"http", HttpSource::Make},
+    {"https", HttpSource::Make},       {"s3", S3Source::Make},  // s3a and s3n, too
+    {"oss", S3Source::Make},           {"hdfs", HdfsSource::Make},
+    {"gs", ArrowSource::MakeGcs},      {"abfs", ArrowSource::MakeAzure},
+    {"abfss", ArrowSource::MakeAzure},
 };
 
 std::string SchemeNames() {
@@ -49,6 +50,8 @@ Sink CopyInto(std::span<std::byte> into) {
 Result<std::shared_ptr<Source>> OpenSource(const std::string& uri,
                                            const Options& options) {
   FB_ASSIGN_OR_RETURN(Uri parsed, Uri::Parse(uri));
+  // Whatever the scheme: a typo must not change where data comes from.
+  FB_RETURN_NOT_OK(model::CheckOptions(options));
   for (const Scheme& scheme : kSchemes) {
     if (scheme.name == parsed.scheme) return scheme.open(parsed, options);
   }

@@ -20,16 +20,6 @@ namespace {
 
 constexpr uintmax_t kFileBytesMax = 1 << 20;
 
-// What a catalog is asked with. Anything else in a configuration is for other programs.
-constexpr std::string_view kCatalogOptions[] = {
-    "warehouse",    "token",
-    "credential",   "scope",
-    "audience",     "resource",
-    "prefix",       "oauth2-server-uri",
-    "type",         "uri",
-    "catalog",      "namespace-separator",
-    "ssl.cabundle", "rest.sigv4-enabled",
-};
 // Options that belong together: where the caller gave one, the others are not filled in.
 constexpr std::array<std::string_view, 3> kIdentity = {"token", "credential", "auth."};
 constexpr std::array<std::string_view, 4> kKeys = {
@@ -113,11 +103,6 @@ bool StartsWithAny(const std::string& name, auto prefixes) {
                              [&](std::string_view p) { return name.starts_with(p); });
 }
 
-bool ForCatalogs(const std::string& name) {
-  return std::ranges::find(kCatalogOptions, name) != std::end(kCatalogOptions) ||
-         name.starts_with("header.") || name.starts_with("auth.");
-}
-
 bool AnyStartsWith(const Properties& options, auto prefixes) {
   return std::ranges::any_of(
       options, [&](const auto& option) { return StartsWithAny(option.first, prefixes); });
@@ -134,9 +119,9 @@ void Merge(const Properties& from, Wanted wanted, Properties* options) {
   bool keys_given = AnyStartsWith(*options, kKeys);
   for (const auto& [name, value] : from) {
     bool address = name == "uri" || name == "type";
-    bool taken =
-        address ? wanted.address
-                : model::IsSourceOption(name) || (wanted.catalog && ForCatalogs(name));
+    bool taken = address ? wanted.address
+                         : model::IsSourceOption(name) ||
+                               (wanted.catalog && model::IsCatalogOption(name));
     if (!taken || value.empty()) continue;
     if (identity_given && StartsWithAny(name, kIdentity)) continue;
     if (keys_given && StartsWithAny(name, kKeys)) continue;

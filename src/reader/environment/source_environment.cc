@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/uri.h"
+#include "model/source_options.h"
 #include "reader/environment/catalog_configuration.h"
 
 namespace forebay::reader {
@@ -49,6 +50,7 @@ bool IsIn(const std::string& scheme, std::initializer_list<std::string_view> sch
 
 Status AddSourceEnvironment(const std::string& uri,
                             std::map<std::string, std::string>* options) {
+  FB_RETURN_NOT_OK(model::CheckOptions(*options));
   if (IsCatalogUri(uri)) {
     FB_RETURN_NOT_OK(AddCatalogConfiguration(uri, options));
     AddAwsVariables(options);  // the table may be in S3
@@ -58,7 +60,7 @@ Status AddSourceEnvironment(const std::string& uri,
   if (!parsed.ok()) return Status::OK();  // said where it is opened
   bool catalog_named = options->contains("catalog");
   if (catalog_named) FB_RETURN_NOT_OK(AddCatalogConfiguration(uri, options));
-  bool s3 = IsIn(parsed->scheme, {"s3", "s3a", "oss"});
+  bool s3 = IsIn(parsed->scheme, {"s3", "oss"});
   if (s3) AddAwsVariables(options);
   if (catalog_named || !(s3 || IsIn(parsed->scheme, {"gs", "abfs", "abfss"}))) {
     return Status::OK();
@@ -69,8 +71,7 @@ Status AddSourceEnvironment(const std::string& uri,
 Result<std::string> AbsoluteUri(const std::string& uri) {
   if (IsCatalogUri(uri)) return uri;
   FB_ASSIGN_OR_RETURN(Uri parsed, Uri::Parse(uri));
-  if (parsed.scheme == "file") return parsed.ToString();
-  return uri;
+  return parsed.ToString();
 }
 
 }  // namespace forebay::reader
