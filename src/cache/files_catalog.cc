@@ -3,13 +3,24 @@
 #include <utility>
 
 #include "base/mapping.h"
+#include "base/uri.h"
 #include "model/brought_files.h"
+#include "model/source_options.h"
 
 namespace forebay::cache {
 namespace {
 
 constexpr size_t kIdleListingsMax = 64;
 constexpr milliseconds kAdoptTime{30'000};
+// A listing that was not finished is gone on with for this long after it began, so that a
+// caller who tries again at once need not begin anew. What changes in the source
+// meanwhile may be missed, which is why it is short.
+constexpr milliseconds kListingAgeMax{2'000};
+
+Status OutOfTime(const std::string& uri) {
+  return Status::Deadline("time was up while listing " + RedactUri(uri) +
+                          ": give a longer timeout");
+}
 
 std::shared_ptr<const void> Unowned(const std::string& bytes) {
   return {&bytes, [](const void*) {}};
@@ -18,14 +29,16 @@ std::shared_ptr<const void> Unowned(const std::string& bytes) {
 }  // namespace
 
 struct FilesCatalog::Listing {
-  std::mutex mutex;
+  std::timed_mutex mutex;
   std::unique_ptr<files::Lister> lister;             // of a listing that was not finished
+  TimePoint started;                                 // when `lister` asked first
   std::shared_ptr<const model::FilesManifest> last;  // of the state seen last
   std::shared_ptr<const model::FilesManifest> previous;  // and of the one before
 };
 
 Result<std::shared_ptr<const FilesVersion>> FilesCatalog::Open(
     const std::string& uri, const source::Options& options, Deadline deadline) {
+  FB_RETURN_NOT_OK(model::CheckFilesOptions(options));
   if (uri.starts_with(kNamedScheme)) {
     FB_ASSIGN_OR_RETURN(auto named, FindNamed(options_.named, {.uri = uri,
                                                                .options = options,
@@ -35,15 +48,9 @@ Result<std::shared_ptr<const FilesVersion>> FilesCatalog::Open(
   }
   FB_ASSIGN_OR_RETURN(auto source, options_.open_source(uri, options));
   auto listing = ListingOf({uri, options});
-  std::lock_guard lock(listing->mutex);
-  if (listing->lister == nullptr) {
-    listing->lister = std::make_unique<files::Lister>(source, uri);
-  }
-  Status listed = listing->lister->Run(deadline);
-  bool resumes = listed.code() == StatusCode::kDeadline || IsRetryable(listed);
-  if (!listed.ok() && resumes) return listed;
-  auto lister = std::move(listing->lister);
-  FB_RETURN_NOT_OK(listed);
+  std::unique_lock lock(listing->mutex, deadline.when());
+  if (!lock.owns_lock()) return OutOfTime(uri);
+  FB_ASSIGN_OR_RETURN(auto lister, List(source, uri, listing.get(), deadline));
   FB_ASSIGN_OR_RETURN(auto version,
                       Load(uri, lister->BuildManifest(), std::move(source)));
   bool changed = listing->last == nullptr ||
@@ -51,6 +58,27 @@ Result<std::shared_ptr<const FilesVersion>> FilesCatalog::Open(
   if (changed) listing->previous = std::exchange(listing->last, version->manifest);
   version->previous = listing->previous;
   return std::shared_ptr<const FilesVersion>(std::move(version));
+}
+
+bool FilesCatalog::IsStale(const Listing& listing) const {
+  return options_.clock->Now() - listing.started > kListingAgeMax;
+}
+
+// A finished lister. One that was not finished stays in `listing` for the next call.
+Result<std::unique_ptr<files::Lister>> FilesCatalog::List(
+    std::shared_ptr<source::Source> source, const std::string& uri, Listing* listing,
+    Deadline deadline) {
+  // What an older listing saw may have changed since.
+  if (listing->lister == nullptr || IsStale(*listing)) {
+    listing->lister = std::make_unique<files::Lister>(std::move(source), uri);
+    listing->started = options_.clock->Now();
+  }
+  Status listed = listing->lister->Run(deadline);
+  if (listed.code() == StatusCode::kDeadline) return OutOfTime(uri);
+  if (IsRetryable(listed)) return listed;
+  auto lister = std::move(listing->lister);
+  FB_RETURN_NOT_OK(listed);
+  return lister;
 }
 
 Result<std::shared_ptr<const FilesVersion>> FilesCatalog::Adopt(
@@ -94,6 +122,11 @@ Result<std::shared_ptr<FilesVersion>> FilesCatalog::LoadBrought(
 
 std::shared_ptr<FilesCatalog::Listing> FilesCatalog::ListingOf(const Key& key) {
   std::lock_guard lock(mutex_);
+  for (auto& [other, idle] : listings_) {
+    bool unused = idle.use_count() == 1;
+    // It holds what it listed: millions of names, perhaps.
+    if (unused && idle->lister != nullptr && IsStale(*idle)) idle->lister.reset();
+  }
   if (listings_.size() >= kIdleListingsMax) {
     std::erase_if(listings_,
                   [](const auto& entry) { return entry.second.use_count() == 1; });

@@ -26,11 +26,13 @@ class FilesCatalog {
     storage::Store* store = nullptr;  // must outlive the catalog, as the next but one
     OpenSource open_source{};         // refuses what may not be read
     NamedDatasets* named = nullptr;   // what forebay:// stands for; null: nothing
+    const Clock* clock = &Clock::Real();
   };
   explicit FilesCatalog(Options options) : options_(std::move(options)) {}
 
-  // The version that the source holds now, or that its name stands for. Callers that ask
-  // at once share a listing; one that ran out of time is gone on with.
+  // The version that the source holds now, or that its name stands for. A listing that
+  // failed half-way is continued by a call within seconds of its start, and begun anew by
+  // a later one.
   Result<std::shared_ptr<const FilesVersion>> Open(const std::string& uri,
                                                    const source::Options& options,
                                                    Deadline deadline);
@@ -44,6 +46,10 @@ class FilesCatalog {
   using Key = std::pair<std::string, source::Options>;
 
   std::shared_ptr<Listing> ListingOf(const Key& key);
+  bool IsStale(const Listing& listing) const;
+  Result<std::unique_ptr<files::Lister>> List(std::shared_ptr<source::Source> source,
+                                              const std::string& uri, Listing* listing,
+                                              Deadline deadline);
   Result<std::shared_ptr<const FilesVersion>> AdoptNamed(const std::string& uri,
                                                          NamedDataset named);
   Result<std::shared_ptr<FilesVersion>> LoadBrought(const NamedDataset& from);
