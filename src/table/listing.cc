@@ -7,8 +7,10 @@
 #include <span>
 
 #include "base/bytes.h"
+#include "base/log.h"
 #include "base/uri.h"
 #include "table/files/file_format.h"
+#include "table/files/foreign_file.h"
 #include "table/glob.h"
 #include "table/hive.h"
 
@@ -16,7 +18,7 @@ namespace forebay::table {
 namespace {
 
 constexpr std::string_view kReadable =
-    "Parquet, Arrow IPC (Feather) and ORC files are read";
+    "Parquet, Arrow IPC (Feather), ORC and Avro files are read";
 
 bool IsHidden(std::string_view relative) {
   while (true) {
@@ -42,9 +44,29 @@ Result<std::vector<model::Object>> ListBelow(source::Source& source,
 
 Status NoDataFiles(const Listing& listing) {
   return Status::NotFound(fmt::format(
-      "there are no data files in {}; {}, names that start with '_' or '.' are "
-      "skipped",
-      listing.uri, kReadable));
+      "there are no data files in {} ({} passed over); {}, while names that start with "
+      "'_' or '.', READMEs, licenses and checksums are passed over",
+      RedactUri(listing.uri), listing.passed_over_count, kReadable));
+}
+
+// Files that the log of such a table has deleted are still there.
+Status CheckNoOtherTable(const Listing& listing) {
+  constexpr std::pair<std::string_view, std::string_view> kLogs[] = {
+      {"_delta_log/", "Delta Lake"}, {".hoodie/", "Hudi"}};
+  for (const model::Object& object : listing.objects) {
+    std::string_view uri = object.uri;
+    for (const auto& [folder, name] : kLogs) {
+      bool in_log = uri.starts_with(listing.root) &&
+                    uri.substr(listing.root.size()).starts_with(folder);
+      if (!in_log) continue;
+      return Status::Unsupported(fmt::format(
+          "{} is a {} table, whose log says which of its files are live, and Forebay "
+          "does not read that log: name the files that you mean with a glob such as "
+          "*.parquet, or write the table as Iceberg",
+          RedactUri(listing.uri), name));
+    }
+  }
+  return Status::OK();
 }
 
 Status ListGlob(source::Source& source, Listing& listing, Deadline deadline) {
@@ -67,11 +89,19 @@ Status ListGlob(source::Source& source, Listing& listing, Deadline deadline) {
 Status ListFolder(source::Source& source, Listing& listing, Deadline deadline) {
   listing.root = WithSlash(listing.uri);
   FB_ASSIGN_OR_RETURN(listing.objects, ListBelow(source, listing.root, deadline));
-  std::erase_if(listing.objects, [&](const model::Object& object) {
-    std::string_view uri = object.uri;
-    return uri.starts_with(listing.root) && IsHidden(uri.substr(listing.root.size()));
-  });
-  return listing.objects.empty() ? NoDataFiles(listing) : Status::OK();
+  FB_RETURN_NOT_OK(CheckNoOtherTable(listing));
+  listing.passed_over_count =
+      std::erase_if(listing.objects, [&](const model::Object& object) {
+        std::string_view uri = object.uri;
+        bool below = uri.starts_with(listing.root);
+        return below && (IsHidden(uri.substr(listing.root.size())) || IsCompanion(uri));
+      });
+  if (listing.objects.empty()) return NoDataFiles(listing);
+  if (listing.passed_over_count > 0) {
+    spdlog::info("{} files of {} hold no rows and were passed over",
+                 listing.passed_over_count, RedactUri(listing.uri));
+  }
+  return Status::OK();
 }
 
 Status ListObjects(source::Source& source, Listing& listing, Deadline deadline) {
@@ -91,6 +121,11 @@ Status ListObjects(source::Source& source, Listing& listing, Deadline deadline) 
 Result<model::FileFormat> FormatOf(source::Source& source, const model::Object& object,
                                    Deadline deadline) {
   if (auto format = FormatByName(object.uri)) return *format;
+  constexpr std::string_view kBeside =
+      "if it lies beside the data, name that with a glob such as *.parquet";
+  if (std::string why = WhyNotATable(object.uri); !why.empty()) {
+    return Status::Invalid(fmt::format("{} {}; {}", RedactUri(object.uri), why, kBeside));
+  }
   std::array<std::byte, kMagicBytes> bytes{};
   size_t size = std::min<size_t>(kMagicBytes, static_cast<size_t>(object.identity.size));
   if (size > 0) {
@@ -98,10 +133,8 @@ Result<model::FileFormat> FormatOf(source::Source& source, const model::Object& 
   }
   auto format = FormatByMagic({reinterpret_cast<const char*>(bytes.data()), size});
   if (format) return *format;
-  return Status::Invalid(
-      fmt::format("{} is not a data file: {}; move it away or name the data files with a "
-                  "glob such as *.parquet",
-                  object.uri, kReadable));
+  return Status::Invalid(fmt::format("{} is not a data file: {}; {}",
+                                     RedactUri(object.uri), kReadable, kBeside));
 }
 
 Status FindFormat(source::Source& source, Listing& listing, Deadline deadline) {

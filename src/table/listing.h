@@ -29,11 +29,14 @@ struct Listing {
   std::vector<model::Object> objects;  // sorted by uri
   std::vector<PartitionColumn> partitions;
   Hash128 version;  // of everything above
+  uint64_t passed_over_count =
+      0;  // files of a folder that hold no rows: _SUCCESS, README
 };
 
 // Lists a table: one file, a folder (all files below it), or a glob (*, ?, [a-z], **).
-// Names that start with '_' or '.' are skipped. A folder with files of several formats is
-// kInvalid and names two of them; a folder without data files is kNotFound.
+// Of a folder, names that start with '_' or '.' are passed over, and so is what describes
+// data and holds none (README.md). Files of several formats, or that are no table, are
+// kInvalid; a folder without data files is kNotFound.
 Result<Listing> ListTable(source::Source& source, const std::string& uri,
                           Deadline deadline);
 

@@ -31,6 +31,71 @@ TEST(Listing, SkipsHiddenNamesAndSortsTheRest) {
   EXPECT_EQ(Names(*listing), (Strings{"a/c.parquet", "b.parquet"}));
 }
 
+TEST(Listing, PassesOverAndCountsWhatDescribesData) {
+  Sample sample;
+  for (const char* name :
+       {"a.parquet", "b.parquet", "README.md", "sub/readme", "LICENSE.txt", "_SUCCESS",
+        "SHA256SUMS", "a.parquet.crc", "a.parquet.md5", "dataset_info.json"}) {
+    sample.Put(name, "");
+  }
+  auto listing = List(sample, sample.uri);
+  ASSERT_TRUE(listing.ok()) << listing.status();
+  EXPECT_EQ(Names(*listing), (Strings{"a.parquet", "b.parquet"}));
+  EXPECT_EQ(listing->passed_over_count, 8u);
+}
+
+TEST(Listing, SaysWhatAFileIsThatIsNoTable) {
+  struct Case {
+    const char* name;
+    const char* says;
+  };
+  for (auto [name, says] : std::initializer_list<Case>{
+           {"x.csv", "is CSV, "},
+           {"x.TSV", "is CSV, "},
+           {"x.csv.gz", "is CSV, "},
+           {"x.json", "is JSON, "},
+           {"x.jsonl", "is JSON, "},
+           {"x.jpg", "is an image, "},
+           {"x.PNG", "is an image, "},
+           {"x.tar", "is an archive, "},
+           {"x.tar.gz", "is an archive, "},
+           {"x.zip", "is an archive, "},
+           {"x.mp4", "is a recording, "},
+           {"x.npy", "holds arrays, "},
+           {"x.text", "is not a data file: "},
+           {"readme.parquets", "is not a data file: "},
+       }) {
+    Sample sample;
+    sample.Put("a.parquet", "");
+    sample.Put(name, "hello");
+    Status status = List(sample, sample.uri).status();
+    EXPECT_EQ(status.code(), StatusCode::kInvalid) << name;
+    EXPECT_NE(status.message().find(std::string("data/") + name + " " + says),
+              std::string::npos)
+        << status;
+    EXPECT_NE(status.message().find("*.parquet"), std::string::npos) << status;
+    bool foreign = std::string_view(says) != "is not a data file: ";
+    EXPECT_EQ(status.message().find("forebay.files(...)") != std::string::npos, foreign)
+        << status;
+    // Alone, it is the same.
+    EXPECT_EQ(List(sample, sample.uri + "/" + name).status().message(), status.message());
+  }
+}
+
+TEST(Listing, DoesNotTakeTheFilesOfAnotherTableFormatForATable) {
+  for (const char* log : {"_delta_log/0.json", ".hoodie/hoodie.properties"}) {
+    Sample sample;
+    sample.Put("a.parquet", "");
+    sample.Put(log, "");
+    EXPECT_EQ(List(sample, sample.uri).status().code(), StatusCode::kUnsupported) << log;
+    EXPECT_TRUE(List(sample, sample.uri + "/*.parquet").ok());
+  }
+  Sample deeper;
+  deeper.Put("a.parquet", "");
+  deeper.Put("x_delta_log/b.parquet", "");
+  EXPECT_TRUE(List(deeper, deeper.uri).ok());
+}
+
 TEST(Listing, TakesOneFileOrAGlob) {
   Sample sample;
   for (const char* name : {"a.parquet", "b.parquet", "sub/c.parquet", "notes.txt"}) {

@@ -85,12 +85,14 @@ class IcebergDataset : public Dataset {
   iceberg::Locations locations_;
   iceberg::TableState state_;
   std::optional<filter::BoundFilter> filter_;
+  bool ignore_summary_ = false;
   model::Schema schema_;
   Hash128 version_;
 };
 
 Status IcebergDataset::Init(const TableOptions& options) {
   FB_ASSIGN_OR_RETURN(state_, ChooseState(metadata_, options.choice));
+  ignore_summary_ = options.ignore_summary;
   if (!options.filter.empty()) {
     FB_ASSIGN_OR_RETURN(auto parsed, filter::Filter::Parse(options.filter));
     FB_ASSIGN_OR_RETURN(filter_, filter::Bind(parsed, *state_.schema));
@@ -110,6 +112,8 @@ Status IcebergDataset::SetVersion(const iceberg::LocationOptions& locations) {
   out.PutString(metadata_.uuid);
   out.PutString(schema_.Encode());
   out.PutString(filter_ ? filter_->ToString() : "");
+  // A version of its own, so that a plain open goes on to fail.
+  if (ignore_summary_) out.PutString("summary ignored");
   // The same snapshot with its files elsewhere is another version.
   for (const auto& [from, to] : locations.remap) {
     out.PutString(from);
@@ -141,7 +145,7 @@ Result<iceberg::Scan> IcebergDataset::MakeScan(const PlanOptions& options) const
       }};
   FB_ASSIGN_OR_RETURN(iceberg::Scan scan,
                       PlanScan(metadata_, *state_.snapshot, scan_options));
-  if (!filter_) FB_RETURN_NOT_OK(CheckTotals(scan));
+  if (!filter_ && !ignore_summary_) FB_RETURN_NOT_OK(CheckTotals(scan));
   SortFiles(&scan);
   return scan;
 }
@@ -149,13 +153,19 @@ Result<iceberg::Scan> IcebergDataset::MakeScan(const PlanOptions& options) const
 // The table's own counts, where its last writer gave them.
 Status IcebergDataset::CheckTotals(const iceberg::Scan& scan) const {
   int64_t rows = 0;
-  for (const iceberg::DataFile& file : scan.data) rows += file.record_count;
+  for (const iceberg::DataFile& file : scan.data) {
+    if (__builtin_add_overflow(rows, file.record_count, &rows)) {
+      return Status::Corrupt(fmt::format("snapshot {} counts more rows than there can be",
+                                         state_.snapshot->id));
+    }
+  }
   auto check = [&](const char* name, int64_t found) -> Status {
     auto claimed = state_.snapshot->summary.find(name);
     if (claimed == state_.snapshot->summary.end()) return Status::OK();
     if (claimed->second == fmt::format("{}", found)) return Status::OK();
     return Status::Corrupt(
-        fmt::format("snapshot {} says {} = {}, but its manifests list {}",
+        fmt::format("snapshot {} says {} = {}, but its manifests list {}: if you trust "
+                    "the manifests, open it with the option forebay.ignore-summary=true",
                     state_.snapshot->id, name, claimed->second, found));
   };
   FB_RETURN_NOT_OK(check("total-data-files", static_cast<int64_t>(scan.data.size())));

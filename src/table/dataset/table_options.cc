@@ -4,6 +4,9 @@
 
 #include <charconv>
 
+#include "model/source_options.h"
+#include "source/http_options.h"
+
 namespace forebay::table {
 namespace {
 
@@ -29,15 +32,15 @@ Status Set(const std::string& name, const std::string& value, TableOptions* out)
     out->choice.branch = value;
   } else if (key == "filter") {
     out->filter = value;
+  } else if (key == "ignore-summary") {
+    FB_ASSIGN_OR_RETURN(auto flag, source::GetFlag({{name, value}}, name));
+    out->ignore_summary = flag.value_or(false);
   } else if (key.starts_with("remap.")) {
     out->locations.remap[std::string(key.substr(6))] = value;
   } else if (key.starts_with("allow.")) {
     out->locations.allowed.push_back(value);
   } else {
-    return Status::Invalid(fmt::format(
-        "there is no option '{}'; there are forebay.snapshot, .tag, .branch, .as-of, "
-        ".filter, .remap.PREFIX and .allow.N",
-        name));
+    return model::UnknownOption(name);
   }
   return Status::OK();
 }

@@ -14,6 +14,8 @@ struct TableOptions {
   iceberg::SnapshotChoice choice;
   std::string filter;
   iceberg::LocationOptions locations;
+  // Open a snapshot whose summary counts other files or rows than its manifests list.
+  bool ignore_summary = false;
   source::Options rest;  // of the source and the catalog
 
   // Any of the choice, in the caller's words; empty: none.
@@ -21,7 +23,8 @@ struct TableOptions {
 };
 
 // Takes the "forebay.…" options apart: snapshot, tag, branch, as-of (ms since 1970),
-// filter, remap.<old prefix>, allow.<n>. kInvalid for other ones, and for two choices.
+// filter, ignore-summary, remap.<old prefix>, allow.<n>. kInvalid for other ones, and for
+// two choices.
 Result<TableOptions> ParseTableOptions(const source::Options& options);
 
 }  // namespace forebay::table
