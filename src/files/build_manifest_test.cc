@@ -124,6 +124,73 @@ TEST(FilesManifest, KeepsWhatIdentifiesALocalFile) {
   EXPECT_EQ(manifest->etag(0), "");
 }
 
+TEST(FilesManifest, EveryPartOfAnIdentityMakesAnotherVersion) {
+  auto version = [](const std::function<void(model::ObjectIdentity&)>& change) {
+    model::ObjectIdentity identity;
+    identity.size = 5;
+    identity.mtime_ns = 6;
+    identity.ctime_ns = 7;
+    identity.inode = 8;
+    change(identity);
+    FileList list;
+    list.Add("x", identity);
+    return Build(std::move(list))->version();
+  };
+  using Identity = model::ObjectIdentity;
+  std::set<Hash128> versions = {version([](Identity&) {}),
+                                version([](Identity& i) { i.size = 4; }),
+                                version([](Identity& i) { i.mtime_ns = 5; }),
+                                version([](Identity& i) { i.ctime_ns = 6; }),
+                                version([](Identity& i) { i.inode = 9; }),
+                                version([](Identity& i) { i.etag = "e"; })};
+  EXPECT_EQ(versions.size(), 6);
+}
+
+TEST(FilesManifest, OfAnObjectWithAnEtagIsTheSameWhateverItsTime) {
+  auto version = [](const std::string& etag, int64_t mtime_ns) {
+    model::ObjectIdentity identity = Etag(5, etag);
+    identity.mtime_ns = mtime_ns;
+    FileList list;
+    list.Add("x", identity);
+    return Build(std::move(list))->version();
+  };
+  EXPECT_EQ(version("e", 1), version("e", 2));
+  EXPECT_NE(version("e", 1), version("f", 1));
+}
+
+TEST(FilesManifest, DependsOnItsPlace) {
+  auto version = [](const Place& place) {
+    FileList list;
+    list.Add("x", Etag(5, "e"));
+    return View(BuildFilesManifest(place, std::move(list)))->version();
+  };
+  std::set<Hash128> versions = {version({.root = "s3://b/p", .origin = ""}),
+                                version({.root = "s3://b/q", .origin = ""}),
+                                version({.root = "s3://b/p", .origin = "o"})};
+  EXPECT_EQ(versions.size(), 3);
+}
+
+TEST(FilesManifest, HasAFileThatWasListedTwiceOnce) {
+  FileList list;
+  for (const char* path : {"a", "b", "a", "c/d", "c/d", "c/d"}) {
+    list.Add(path, Etag(1, "e"));
+  }
+  auto manifest = Build(std::move(list));
+  EXPECT_EQ(manifest->files().size(), 3);
+  EXPECT_EQ(manifest->file_bytes(), 3);
+  EXPECT_EQ(manifest->left_out_count(), 3);
+}
+
+TEST(FilesManifest, LeavesOutWhatHasAnEtagTooLongToSend) {
+  FileList list;
+  list.Add("fits", Etag(1, std::string(1023, 'e')));
+  list.Add("long", Etag(1, std::string(1024, 'e')));
+  auto manifest = Build(std::move(list));
+  EXPECT_EQ(manifest->files().size(), 1);
+  EXPECT_EQ(manifest->etag(0).size(), 1023);
+  EXPECT_EQ(manifest->left_out_count(), 1);
+}
+
 // The promise of docs/formats/files-manifest.md.
 TEST(FilesManifest, TakesAtMostSixtyBytesAFileBesidesItsNameAndEtag) {
   for (bool local : {false, true}) {

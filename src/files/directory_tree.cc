@@ -1,6 +1,7 @@
 #include "files/directory_tree.h"
 
 #include <algorithm>
+#include <optional>
 #include <unordered_map>
 
 namespace forebay::files {
@@ -68,8 +69,14 @@ DirectoryTree MakeDirectoryTree(FileList* list) {
     finder.Find(ParentPath(list->path(entry)));
   }
   for (const std::string& folder : list->folders()) finder.Find(folder);
+  std::optional<std::string_view> last;
   list->Erase([&](const FileList::Entry& entry) {
     std::string_view path = list->path(entry);
+    if (last == path) {
+      list->LeaveOut(path, "it was listed twice");
+      return true;
+    }
+    last = path;
     if (!finder.Has(path)) return false;
     list->LeaveOut(path, "there are objects below it, so it is a folder here");
     return true;

@@ -69,6 +69,14 @@ DataResult WithChild(const DataPtr& data, const TypePtr& type, const Rules& rule
   return out;
 }
 
+DataResult ConformFixedList(const DataPtr& data, const TypePtr& type,
+                            const Rules& rules) {
+  int32_t given = static_cast<const arrow::FixedSizeListType&>(*data->type).list_size();
+  int32_t wanted = static_cast<const arrow::FixedSizeListType&>(*type).list_size();
+  if (given == wanted) return WithChild(data, type, rules);
+  return arrow::Status::Invalid("lists of ", given, " values are not lists of ", wanted);
+}
+
 // A struct's child that the file does not have, or that has one value in it. nullptr:
 // the file's own.
 arrow::Result<DataPtr> FillChild(const arrow::Field& field, bool in_file, int64_t rows,
@@ -93,7 +101,12 @@ DataResult ConformStruct(const DataPtr& data, const TypePtr& type, const Rules& 
   out->child_data.clear();
   const auto& from = static_cast<const arrow::StructType&>(*data->type);
   for (const auto& field : type->fields()) {
-    int index = from.GetFieldIndex(field->name());
+    std::vector<int> places = from.GetAllFieldIndices(field->name());
+    if (places.size() > 1) {
+      return arrow::Status::Invalid("the struct has the field '", field->name(),
+                                    "' more than once");
+    }
+    int index = places.empty() ? -1 : places[0];
     ARROW_ASSIGN_OR_RAISE(
         DataPtr child, FillChild(*field, index >= 0, data->offset + data->length, rules));
     if (child == nullptr) {
@@ -232,7 +245,7 @@ DataResult Conform(const DataPtr& data, const TypePtr& type, arrow::MemoryPool* 
     ARROW_ASSIGN_OR_RAISE(auto plain, DecodeRunEnds(data, pool));
     return Conform(plain, type, rules);
   }
-  if ((from == Type::NA) != (to == Type::NA)) {
+  if (from == Type::NA && to != Type::NA) {
     ARROW_ASSIGN_OR_RAISE(auto nulls, arrow::MakeArrayOfNull(type, data->length, pool));
     return nulls->data();
   }
@@ -241,7 +254,9 @@ DataResult Conform(const DataPtr& data, const TypePtr& type, arrow::MemoryPool* 
   }
   if (from == to && to == Type::STRUCT) return ConformStruct(data, type, rules);
   if (from == to && to == Type::MAP) return ConformMap(data, type, rules);
-  if (from == to && to == Type::FIXED_SIZE_LIST) return WithChild(data, type, rules);
+  if (from == to && to == Type::FIXED_SIZE_LIST) {
+    return ConformFixedList(data, type, rules);
+  }
   if (data->type->Equals(*type)) return data;
   if (fill != nullptr && from == Type::TIMESTAMP && to == Type::TIMESTAMP) {
     return ConformTimestamp(data, type, rules);

@@ -1,11 +1,14 @@
 // Every type, through every format that can hold it. IPC must give what was written;
 // Parquet and ORC what Arrow's own whole-file reader gives.
+#include "table/conform.h"
+
 #include <arrow/compute/api.h>
 #include <arrow/compute/initialize.h>
 #include <arrow/json/from_string.h>
 #include <parquet/arrow/reader.h>
 
 #include "base/size.h"
+#include "table/files/claimed_bytes.h"
 #include "table/sample_tables.h"
 
 namespace forebay::table {
@@ -273,6 +276,54 @@ TEST(Conform, GivesAnExtensionsStorageAndKeepsItsName) {
   EXPECT_EQ(field.format, "l");
   ASSERT_EQ(field.metadata.size(), 1u);
   EXPECT_EQ(field.metadata[0].second, "acme.money");
+}
+
+arrow::Result<std::shared_ptr<arrow::ArrayData>> Conformed(const TypePtr& from,
+                                                           const std::string& json,
+                                                           const TypePtr& to) {
+  ARROW_ASSIGN_OR_RAISE(auto array, arrow::json::ArrayFromJSONString(from, json));
+  return Conform(array->data(), to, arrow::default_memory_pool(), nullptr);
+}
+
+TEST(Conform, TakesNoListOfAnotherLengthForOneOfThis) {
+  auto four = arrow::fixed_size_list(arrow::int32(), 4);
+  auto two = arrow::fixed_size_list(arrow::int32(), 2);
+  EXPECT_TRUE(Conformed(two, "[[1, 2], [3, 4]]", two).ok());
+  EXPECT_TRUE(Conformed(two, "[[1, 2], [3, 4]]", four).status().IsInvalid());
+  EXPECT_TRUE(Conformed(four, "[[1, 2, 3, 4]]", two).status().IsInvalid());
+}
+
+TEST(Conform, LosesNoValues) {
+  // A struct with two fields of one name does not say which of them is meant.
+  auto twice = arrow::struct_(
+      {arrow::field("a", arrow::int32()), arrow::field("a", arrow::int32())});
+  auto once = arrow::struct_({arrow::field("a", arrow::int32())});
+  auto array =
+      arrow::StructArray::Make(
+          arrow::ArrayVector{*arrow::json::ArrayFromJSONString(arrow::int32(), "[1]"),
+                             *arrow::json::ArrayFromJSONString(arrow::int32(), "[2]")},
+          twice->fields())
+          .ValueOrDie();
+  EXPECT_TRUE(Conform(array->data(), once, arrow::default_memory_pool(), nullptr)
+                  .status()
+                  .IsInvalid());
+  EXPECT_FALSE(Conformed(arrow::int32(), "[1]", arrow::null()).ok());
+  EXPECT_TRUE(Conformed(arrow::null(), "[null]", arrow::int32()).ok());
+}
+
+TEST(ClaimedBytes, NeverWrapAround) {
+  EXPECT_EQ(ClaimedBytes(10, 33), 42u);
+  EXPECT_EQ(ClaimedBytes(8, 1), 1u);
+  EXPECT_EQ(ClaimedBytes(9, 1), 2u);
+  EXPECT_EQ(ClaimedBytes(0, 64), 0u);
+  constexpr uint64_t kHuge = uint64_t{1} << 62;
+  EXPECT_GE(ClaimedBytes(kHuge, 32), uint64_t{1} << 46);
+  EXPECT_EQ(ClaimedProduct(kHuge, 8), kClaimedBytesMax);
+  EXPECT_EQ(ClaimedProduct(3, 5), 15u);
+  // Three levels of lists that claim 2^31 values each.
+  auto type = arrow::int64();
+  for (int i = 0; i < 3; ++i) type = arrow::fixed_size_list(type, INT32_MAX);
+  EXPECT_GE(*FixedBits(*type), uint64_t{1} << 49);
 }
 
 }  // namespace

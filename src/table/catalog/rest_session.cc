@@ -15,6 +15,8 @@ namespace {
 
 // Metadata of tables with very many snapshots is tens of megabytes.
 constexpr size_t kBodyBytesMax = 512 * kMiB;
+// Of an answer that says no; a longer one is a page for browsers.
+constexpr size_t kErrorBytesMax = 256 * kKiB;
 constexpr int kDepthMax = 200;
 constexpr size_t kDetailMax = 400;
 // A catalog that fails this often in a row (about 3 s) is down; a person waits.
@@ -149,11 +151,14 @@ Result<RestAnswer> RestSession::PostForm(const std::string& url,
 
 Result<RestAnswer> RestSession::Send(const http::Request& request, Deadline deadline) {
   RestAnswer answer;
-  auto sink = [&answer](const http::Response&, std::span<const std::byte> piece) {
-    if (answer.text.size() + piece.size() > kBodyBytesMax) {
+  auto sink = [&answer](const http::Response& head, std::span<const std::byte> piece) {
+    bool failed = head.status < 200 || head.status >= 300;
+    size_t room = (failed ? kErrorBytesMax : kBodyBytesMax) - answer.text.size();
+    if (!failed && piece.size() > room) {
       return Status::Full("the answer is longer than " + FormatSize(kBodyBytesMax));
     }
-    answer.text.append(reinterpret_cast<const char*>(piece.data()), piece.size());
+    answer.text.append(reinterpret_cast<const char*>(piece.data()),
+                       std::min(piece.size(), room));
     return Status::OK();
   };
   auto attempt = [&](int) -> source::Attempt {

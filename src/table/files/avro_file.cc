@@ -9,6 +9,7 @@
 #include "table/avro/container.h"
 #include "table/avro/decoder.h"
 #include "table/avro/to_arrow.h"
+#include "table/files/claimed_bytes.h"
 #include "table/files/table_file.h"
 
 namespace forebay::table {
@@ -111,11 +112,15 @@ class BlockWalk {
 
 arrow::Result<avro::Header> ReadHeader(ObjectFile& file) {
   int64_t size = file.access().object.identity.size;
-  for (int64_t count = kHeaderGuessBytes;; count *= 8) {
+  for (int64_t count = kHeaderGuessBytes;; count = std::min(count * 8, kHeaderBytesMax)) {
     ARROW_ASSIGN_OR_RAISE(auto bytes, file.ReadAt(0, std::min(count, size)));
     auto header = avro::ParseHeader(std::string_view(*bytes));
     if (header.ok()) return *std::move(header);
-    if (count >= size || count >= kHeaderBytesMax) return ToArrow(header.status());
+    // More bytes help only where these end too early.
+    bool may_go_on = header.status().code() == StatusCode::kCorrupt;
+    if (!may_go_on || count >= size || count >= kHeaderBytesMax) {
+      return ToArrow(header.status());
+    }
   }
 }
 
@@ -231,14 +236,13 @@ class AvroFile : public TableFile {
     for (const auto& field : footer_->schema->fields()) {
       auto bits = FixedBits(*field->type());
       if (!bits) ++variable;
-      // Row counts are claims; a huge one must not wrap around to a small size.
-      uint64_t rows = std::min(run.row_count, uint64_t{1} << 40);
-      group.column_bytes.push_back(bits ? (rows * *bits + 7) / 8 : 0);
+      group.column_bytes.push_back(bits ? ClaimedBytes(run.row_count, *bits) : 0);
     }
     for (int i = 0; i < footer_->schema->num_fields(); ++i) {
       if (FixedBits(*footer_->schema->field(i)->type())) continue;
       group.column_bytes[i] =
-          static_cast<uint64_t>(run.size) * factor / variable + run.row_count * 4;
+          ClaimedProduct(static_cast<uint64_t>(run.size), factor) / variable +
+          ClaimedProduct(run.row_count, 4);
     }
     return group;
   }

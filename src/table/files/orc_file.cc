@@ -5,6 +5,7 @@
 
 #include "base/arrow_status.h"
 #include "base/size.h"
+#include "table/files/claimed_bytes.h"
 #include "table/files/table_file.h"
 
 namespace forebay::table {
@@ -71,11 +72,12 @@ class OrcFile : public TableFile {
     for (const auto& field : schema_->fields()) {
       auto bits = FixedBits(*field->type());
       if (!bits) ++variable;
-      group.column_bytes.push_back(bits ? (rows * *bits + 7) / 8 : 0);
+      group.column_bytes.push_back(bits ? ClaimedBytes(rows, *bits) : 0);
     }
     for (int i = 0; i < schema_->num_fields(); ++i) {
       if (FixedBits(*schema_->field(i)->type())) continue;
-      group.column_bytes[i] = stripe_bytes * kUsualCompression / variable + rows * 4;
+      group.column_bytes[i] = ClaimedProduct(stripe_bytes, kUsualCompression) / variable +
+                              ClaimedProduct(rows, 4);
     }
     return group;
   }

@@ -6,6 +6,7 @@
 
 #include <unordered_set>
 
+#include "table/files/claimed_bytes.h"
 #include "table/files/decode_error.h"
 
 namespace forebay::table {
@@ -56,7 +57,7 @@ std::optional<uint64_t> FixedBits(const arrow::DataType& type) {
       const auto& list = static_cast<const arrow::FixedSizeListType&>(type);
       auto child = FixedBits(*list.value_type());
       if (!child) return std::nullopt;
-      return 1 + *child * static_cast<uint64_t>(list.list_size());
+      return 1 + ClaimedProduct(*child, static_cast<uint64_t>(list.list_size()));
     }
     case arrow::Type::DICTIONARY:
       return FixedBits(*static_cast<const arrow::DictionaryType&>(type).value_type());
