@@ -16,7 +16,6 @@
 namespace forebay::http {
 namespace {
 
-constexpr std::string_view kHeadEnd = "\r\n\r\n";
 constexpr size_t kHeadBytesMax = 256 * 1024;
 
 Status Lost(const std::string& address, int error) {
@@ -108,40 +107,6 @@ Result<std::string> ReceiveAll(int fd, const PlainRequest& request, Deadline dea
   }
 }
 
-std::string_view TakeLine(std::string_view* rest) {
-  size_t end = std::min(rest->find("\r\n"), rest->size());
-  std::string_view line = rest->substr(0, end);
-  rest->remove_prefix(std::min(end + 2, rest->size()));
-  return line;
-}
-
-Result<PlainAnswer> ParseAnswer(const std::string& bytes, const std::string& address) {
-  size_t end = bytes.find(kHeadEnd);
-  if (bytes.empty()) return Lost(address, 0);
-  PlainAnswer answer;
-  std::string_view rest = std::string_view(bytes).substr(0, std::min(end, bytes.size()));
-  std::string_view line = TakeLine(&rest);
-  auto status = line.size() >= 12 ? ParseNumber(line.substr(9, 3)) : std::nullopt;
-  if (end == bytes.npos || !line.starts_with("HTTP/1.") || !status.has_value()) {
-    return Status::Corrupt(address + " does not speak HTTP");
-  }
-  answer.head.status = static_cast<int>(*status);
-  while (!rest.empty()) {
-    line = TakeLine(&rest);
-    size_t colon = std::min(line.find(':'), line.size());
-    std::string_view value = line.substr(std::min(colon + 1, line.size()));
-    while (value.starts_with(' ')) value.remove_prefix(1);
-    answer.head.headers.push_back(
-        {std::string(line.substr(0, colon)), std::string(value)});
-  }
-  answer.body = bytes.substr(end + kHeadEnd.size());
-  auto length = answer.head.ContentLength();
-  if (length.has_value() && static_cast<size_t>(*length) != answer.body.size()) {
-    return Status::Unavailable(address + " broke off its answer");
-  }
-  return answer;
-}
-
 }  // namespace
 
 Result<PlainAnswer> CallPlain(const PlainRequest& request, Deadline deadline) {
@@ -152,6 +117,7 @@ Result<PlainAnswer> CallPlain(const PlainRequest& request, Deadline deadline) {
       request.method, request.target, request.address, request.body.size());
   FB_RETURN_NOT_OK(SendAll(fd.get(), head + request.body, request.address, deadline));
   FB_ASSIGN_OR_RETURN(std::string bytes, ReceiveAll(fd.get(), request, deadline));
+  if (bytes.empty()) return Lost(request.address, 0);
   return ParseAnswer(bytes, request.address);
 }
 

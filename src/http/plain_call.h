@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/status.h"
+#include "http/answer_parser.h"
 #include "http/message.h"
 
 namespace forebay::http {
@@ -20,11 +21,6 @@ struct PlainRequest {
   std::string body{};
   milliseconds connect_timeout{5'000};
   uint64_t answer_bytes_max = uint64_t{1} << 30;
-};
-
-struct PlainAnswer {
-  Response head;
-  std::string body;
 };
 
 // An answer of any status is a success. Failures: kUnavailable (no connection, reset, a

@@ -50,10 +50,12 @@ class RequestParser {
  private:
   void ParseHead();
   bool ParseRequestLine(std::string_view line, Received* request);
+  bool ParseHeader(std::string_view line, Received* request);
   void CheckBody(const Received& request);
 
   Limits limits_;
   std::string buffer_;
+  size_t searched_ = 0;  // no head ends before this
   std::optional<Received> head_;
   size_t body_bytes_ = 0;
   bool expects_continue_ = false;

@@ -40,7 +40,10 @@ TEST(RequestParser, KnowsWhoWantsToStay) {
   for (auto [text, stays] :
        {std::pair("GET / HTTP/1.1\r\n\r\n", true),
         std::pair("GET / HTTP/1.0\r\n\r\n", false),
-        std::pair("GET / HTTP/1.1\r\nConnection: Close\r\n\r\n", false)}) {
+        std::pair("GET / HTTP/1.1\r\nConnection: Close\r\n\r\n", false),
+        std::pair("GET / HTTP/1.1\r\nConnection: keep-alive\r\n\r\n", true),
+        std::pair("GET / HTTP/1.1\r\nConnection: closed\r\n\r\n", true),
+        std::pair("GET / HTTP/1.1\r\nConnection: TE , close\r\n\r\n", false)}) {
     RequestParser parser({});
     parser.Append(text);
     EXPECT_EQ(parser.Next()->keep_alive, stays) << text;
@@ -62,11 +65,66 @@ TEST(RequestParser, RefusesWhatIsNoRequest) {
   }
 }
 
-TEST(RequestParser, BoundsTheHead) {
-  RequestParser parser({.head_bytes = 100});
-  parser.Append("GET / HTTP/1.1\r\nX: " + std::string(100, 'x'));
-  EXPECT_FALSE(parser.Next().has_value());
-  EXPECT_EQ(parser.error(), 431);
+int ErrorOf(const std::string& text) {
+  RequestParser parser({});
+  parser.Append(text);
+  auto request = parser.Next();
+  EXPECT_EQ(request.has_value(), parser.error() == 0) << text;
+  return parser.error();
+}
+
+TEST(RequestParser, RefusesHeadersThatAProxyMayReadInAnotherWay) {
+  const std::string kLine = "POST / HTTP/1.1\r\n";
+  for (const char* headers :
+       {"Content-Length : 5", " Content-Length: 5", "Content-Length: 5\r\n folded: x",
+        "no colon", ": 5", "X: a\nb", "X: a\rb", "X: a\x01", "Con tent: 5",
+        "Content-Length:", "Content-Length: 0\r\nContent-Length: 5",
+        "Content-Length: 0, 0", "Content-Length: +0", "Content-Length: 0x0"}) {
+    EXPECT_EQ(ErrorOf(kLine + headers + "\r\n\r\nhello"), 400) << headers;
+  }
+  for (const char* headers :
+       {"Transfer-Encoding:\r\nTransfer-Encoding: chunked",
+        "transfer-encoding:", "Content-Length: 0\r\nTransfer-Encoding: identity"}) {
+    EXPECT_EQ(ErrorOf(kLine + headers + "\r\n\r\n"), 411) << headers;
+  }
+  for (const char* headers :
+       {"Content-Length: 0\r\ncontent-length: 0", "X:", "X: a\tb", "X-_.~!: \xc3\xa4"}) {
+    EXPECT_EQ(ErrorOf(kLine + headers + "\r\n\r\n"), 0) << headers;
+  }
+  EXPECT_EQ(ErrorOf("GET /a\nX:b HTTP/1.1\r\n\r\n"), 400);
+  EXPECT_EQ(ErrorOf("get / HTTP/1.1\r\n\r\n"), 400);
+  EXPECT_EQ(ErrorOf(" / HTTP/1.1\r\n\r\n"), 400);
+}
+
+TEST(RequestParser, BoundsTheHeadAndTheBody) {
+  const std::string kStart = "GET / HTTP/1.1\r\nX: ";
+  for (auto [extra, error] : {std::pair(0, 0), std::pair(1, 431)}) {
+    for (bool ended : {true, false}) {
+      RequestParser parser({.head_bytes = 100});
+      size_t room = 100 - kStart.size() + static_cast<size_t>(extra);
+      parser.Append(kStart + std::string(room, 'x') + (ended ? "\r\n\r\n" : ""));
+      EXPECT_EQ(parser.Next().has_value(), ended && error == 0);
+      EXPECT_EQ(parser.error(), error) << extra << ended;
+    }
+  }
+  for (auto [length, error] : {std::pair("5", 0), std::pair("6", 413)}) {
+    RequestParser parser({.body_bytes = 5});
+    parser.Append("POST / HTTP/1.1\r\nContent-Length: " + std::string(length) +
+                  "\r\n\r\nhello");
+    EXPECT_EQ(parser.Next().has_value(), error == 0);
+    EXPECT_EQ(parser.error(), error) << length;
+  }
+}
+
+TEST(RequestParser, FindsTheEndOfAHeadThatComesByteByByte) {
+  RequestParser parser({});
+  std::string two = std::string(kPost) + kPost;
+  std::vector<std::string> bodies;
+  for (char c : two) {
+    parser.Append({&c, 1});
+    while (auto request = parser.Next()) bodies.push_back(request->body);
+  }
+  EXPECT_EQ(bodies, (std::vector<std::string>{"hello", "hello"}));
 }
 
 TEST(RequestParser, LetsTheClientSendItsBodyOnce) {

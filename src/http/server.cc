@@ -13,11 +13,13 @@
 
 #include <atomic>
 #include <cerrno>
+#include <exception>
 #include <map>
 #include <mutex>
 #include <utility>
 
 #include "base/errno_status.h"
+#include "base/log.h"
 #include "base/thread_pool.h"
 #include "base/unique_fd.h"
 
@@ -135,12 +137,17 @@ int PortOf(int fd) {
 
 class Server::Loop {
  public:
-  Loop(const ServerOptions& options, Answer answer, UniqueFd listener)
+  struct Descriptors {
+    UniqueFd listener;
+    UniqueFd epoll{::epoll_create1(EPOLL_CLOEXEC)};
+    UniqueFd wake{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
+  };
+  Loop(const ServerOptions& options, Answer answer, Descriptors descriptors)
       : options_(options),
         answer_(std::move(answer)),
-        listener_(std::move(listener)),
-        epoll_(::epoll_create1(EPOLL_CLOEXEC)),
-        wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+        listener_(std::move(descriptors.listener)),
+        epoll_(std::move(descriptors.epoll)),
+        wake_(std::move(descriptors.wake)),
         workers_(std::make_unique<ThreadPool>(options.workers)) {
     Watch(EPOLL_CTL_ADD, listener_.get(), EPOLLIN);
     Watch(EPOLL_CTL_ADD, wake_.get(), EPOLLIN);
@@ -268,9 +275,19 @@ class Server::Loop {
     Close(connection);
   }
 
+  // What one request does must not end the process that serves all others.
+  Reply AnswerTo(const Received& request) {
+    try {
+      return answer_(request);
+    } catch (const std::exception& error) {
+      spdlog::error("{} {} failed: {}", request.method, request.path, error.what());
+      return {.status = 500};
+    }
+  }
+
   // False: the connection is of no more use.
   bool Respond(Connection& connection, const Received& request) {
-    Reply reply = answer_(request);
+    Reply reply = AnswerTo(request);
     std::string_view body = reply.owner != nullptr ? reply.view : reply.body;
     bool keep = request.keep_alive && !stopping_;
     std::string bytes = HeadOf(reply, body.size(), keep);
@@ -335,7 +352,12 @@ Result<std::unique_ptr<Server>> Server::Start(const ServerOptions& options,
   FB_ASSIGN_OR_RETURN(UniqueFd listener, Listen(options));
   std::unique_ptr<Server> server(new Server());
   server->port_ = PortOf(listener.get());
-  server->loop_ = std::make_unique<Loop>(options, std::move(answer), std::move(listener));
+  Loop::Descriptors descriptors{.listener = std::move(listener)};
+  if (!descriptors.epoll.valid() || !descriptors.wake.valid()) {
+    return ErrnoStatus(EMFILE, "serve HTTP");
+  }
+  server->loop_ =
+      std::make_unique<Loop>(options, std::move(answer), std::move(descriptors));
   server->thread_ = std::thread([loop = server->loop_.get()] { loop->Run(); });
   return server;
 }

@@ -27,7 +27,7 @@ struct Reply {
   std::shared_ptr<const void> owner{};
 };
 
-// Called by several threads at once. Must not throw.
+// Called by several threads at once. What it throws becomes a 500 without a body.
 using Answer = std::function<Reply(const Received& request)>;
 
 struct ServerOptions {

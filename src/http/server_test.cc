@@ -1,10 +1,13 @@
 #include "http/server.h"
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include <atomic>
+#include <stdexcept>
 
 #include "base/unique_fd.h"
 #include "http/client.h"
@@ -21,6 +24,7 @@ Reply Echo(const Received& request) {
     auto owner = std::make_shared<std::string>(size_t{20} << 20, 'x');
     return {.view = *owner, .owner = owner};
   }
+  if (request.path == "/throws") throw std::runtime_error("a bug");
   return {.body = request.method + " " + request.path + " " + request.body};
 }
 
@@ -146,6 +150,30 @@ TEST_F(ServerTest, RefusesWhatIsTooLargeOrNoHttp) {
   UniqueFd rude = Connect();
   Write(rude.get(), "\x16\x03\x01 hello\r\n\r\n");
   EXPECT_TRUE(ReadAll(rude.get()).starts_with("HTTP/1.1 400 "));
+}
+
+TEST_F(ServerTest, OutlivesAnAnswerThatThrows) {
+  Start({.workers = 1});
+  Deadline deadline = Deadline::After(milliseconds(10'000));
+  PlainRequest request{.address = "127.0.0.1:" + std::to_string(server->port()),
+                       .target = "/throws"};
+  EXPECT_EQ(CallPlain(request, deadline).ValueOrDie().head.status, 500);
+  EXPECT_EQ(Send({}, "/a").ValueOrDie(), "GET /a ");
+}
+
+TEST_F(ServerTest, SaysSoWhenThereAreNoDescriptorsLeft) {
+  // One for the socket that listens, none for what waits for it.
+  UniqueFd last(::open("/dev/null", O_RDONLY));
+  ASSERT_TRUE(last.valid());
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  rlimit tight = before;
+  tight.rlim_cur = static_cast<rlim_t>(last.get()) + 1;
+  last.Reset();
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &tight), 0);
+  auto server = Server::Start({}, Echo);
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_EQ(server.status().code(), StatusCode::kFull);
 }
 
 TEST_F(ServerTest, AnswersPipelinedRequestsInOrder) {
