@@ -9,6 +9,8 @@
 #include "source/s3_list.h"
 #include "source/webhdfs_json.h"
 #include "source/xml.h"
+#include "support/fuzz_corpus.h"
+#include "support/listing_fuzz.h"
 
 namespace forebay::source {
 namespace {
@@ -39,6 +41,24 @@ TEST(HttpStatus, MapsEveryStatusThatACallerActsOn) {
     EXPECT_EQ(CodeFromHttp(status), code) << status;
     EXPECT_EQ(HttpStatus(status, "x", "").code(), code) << status;
   }
+}
+
+TEST(UnsettledFor, GoesByTheServersClock) {
+  auto wait = [](const std::string& modified, const std::string& date) {
+    http::Response response;
+    if (!modified.empty()) response.headers.push_back({"Last-Modified", modified});
+    if (!date.empty()) response.headers.push_back({"Date", date});
+    return UnsettledFor(response).count();
+  };
+  const std::string kWritten = "Wed, 21 Oct 2015 07:28:00 GMT";
+  EXPECT_EQ(wait(kWritten, kWritten), 2);
+  EXPECT_EQ(wait(kWritten, "Wed, 21 Oct 2015 07:28:01 GMT"), 1);
+  EXPECT_EQ(wait(kWritten, "Wed, 21 Oct 2015 07:28:02 GMT"), 0);
+  EXPECT_EQ(wait(kWritten, "Thu, 22 Oct 2015 07:28:00 GMT"), 0);
+  EXPECT_EQ(wait(kWritten, "Wed, 21 Oct 2015 07:27:59 GMT"), 2);
+  EXPECT_EQ(wait(kWritten, ""), 2);
+  EXPECT_EQ(wait(kWritten, "yesterday"), 2);
+  EXPECT_EQ(wait("", kWritten), 2);
 }
 
 TEST(ContentRange, IsParsedExactly) {
@@ -159,6 +179,10 @@ TEST(WebHdfs, ReadsStatusesAndErrors) {
       R"({"RemoteException":{"exception":"StandbyException","message":"m"}})");
   EXPECT_EQ(error.exception, "StandbyException");
   EXPECT_EQ(ParseHdfsError("<html>").exception, "");
+}
+
+TEST(FuzzCorpus, ListingsEndWithoutAFault) {
+  fuzz::RunCorpus("listing", fuzz::FuzzListing);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "source/http_source.h"
 
+#include <thread>
 #include <utility>
 
 #include "source/http_status.h"
@@ -52,6 +53,15 @@ Result<model::ObjectIdentity> IdentityOf(const http::Response& response,
   }
   identity.mtime_ns = *modified * kNanosPerSecond;
   return identity;
+}
+
+Status Wait(std::chrono::seconds pause, Deadline deadline) {
+  if (pause.count() == 0) return Status::OK();
+  if (deadline.Remaining() < pause) {
+    return DeadlineStatus("waiting for fresh files to settle");
+  }
+  std::this_thread::sleep_for(pause);
+  return Status::OK();
 }
 
 // The validators of an answer to a read; its size is checked with the range.
@@ -116,6 +126,7 @@ Result<model::Object> HttpSource::Stat(const std::string& uri, Deadline deadline
   if (refused || (head.ok() && !SizeOf(*head))) head = HeadByGet(uri, deadline);
   if (!head.ok()) return head.status();
   FB_ASSIGN_OR_RETURN(model::ObjectIdentity identity, IdentityOf(*head, uri));
+  if (identity.etag.empty()) FB_RETURN_NOT_OK(Wait(UnsettledFor(*head), deadline));
   return model::Object{uri, std::move(identity)};
 }
 

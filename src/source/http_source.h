@@ -22,6 +22,7 @@ class HttpSource : public Source {
   // kUnsupported.
   Result<std::vector<model::Object>> List(const std::string& uri,
                                           Deadline deadline) override;
+  // Waits until an object without an ETag is two seconds old by the server's clock.
   Result<model::Object> Stat(const std::string& uri, Deadline deadline) override;
   Status Read(const model::Object& object, int64_t offset, std::span<std::byte> into,
               Deadline deadline) override;

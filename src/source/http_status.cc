@@ -44,4 +44,14 @@ milliseconds RetryAfter(const http::Response& response) {
   return std::chrono::seconds(std::min<int64_t>(seconds.value_or(0), 60));
 }
 
+std::chrono::seconds UnsettledFor(const http::Response& response) {
+  // One for the seconds that Last-Modified counts in, one for those of Date.
+  constexpr std::chrono::seconds kSettled{2};
+  auto modified = http::ParseDate(response.Find("Last-Modified"));
+  auto date = http::ParseDate(response.Find("Date"));
+  if (!modified || !date || *date < *modified) return kSettled;
+  return std::max(kSettled - std::chrono::seconds(*date - *modified),
+                  std::chrono::seconds(0));
+}
+
 }  // namespace forebay::source

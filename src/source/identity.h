@@ -32,6 +32,7 @@ Status CheckRange(const model::Object& object, int64_t offset, size_t size);
 // Two writes within one tick of a file system's clock leave the same mtime. So objects
 // without an etag are used only once their last change is 2 s old; this sleeps until
 // then. Reads made after it see every write that an identity taken before it cannot show.
+// HttpSource does the same by the server's clock, so that objects of the web are settled.
 Status WaitUntilSettled(const std::vector<model::Object>& objects, const Clock& clock,
                         Deadline deadline);
 

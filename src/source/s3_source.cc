@@ -55,13 +55,11 @@ S3Source::S3Source(const S3Options& s3, const HttpOptions& http)
 
 Result<S3Source::Place> S3Source::PlaceOf(const std::string& uri) {
   FB_ASSIGN_OR_RETURN(Uri parsed, Uri::Parse(uri));
-  if (parsed.scheme != "s3" && parsed.scheme != "s3a" && parsed.scheme != "oss") {
+  if (parsed.scheme != "s3" && parsed.scheme != "oss") {
     return Status::Invalid("not an S3 URI: " + RedactUri(uri));
   }
-  // s3a is another spelling of the same place, and shares its cached chunks.
-  std::string scheme = parsed.scheme == "oss" ? "oss" : "s3";
   std::string key = parsed.path.empty() ? "" : parsed.path.substr(1);
-  return Place{scheme, parsed.authority, key};
+  return Place{parsed.scheme, parsed.authority, key};
 }
 
 std::string S3Source::Place::ToUri(const std::string& other_key) const {
@@ -184,6 +182,10 @@ Result<Page> S3Source::FetchPage(const Place& place, const S3ListRequest& list,
   }
   for (const std::string& prefix : listed->prefixes) {
     page.folders.push_back(place.ToUri(prefix));
+  }
+  if (!listed->next.empty() && listed->next == list.continuation) {
+    return Status::Corrupt("the server's list of " + place.ToUri(place.key) +
+                           " does not go on: it gives the same page again");
   }
   page.next = std::move(listed->next);
   return page;

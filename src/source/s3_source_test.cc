@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "support/servers.h"
@@ -11,8 +12,10 @@
 namespace forebay::source {
 namespace {
 
+using nlohmann::json;
 using testing_support::FaultProxy;
 using testing_support::S3Server;
+using testing_support::ScriptedServer;
 using testing_support::TempFolder;
 using testing_support::WriteFile;
 
@@ -221,6 +224,101 @@ TEST(S3Options, ChoosesTheAddressingStyle) {
   EXPECT_FALSE(style("oss", {{"s3.endpoint", "http://127.0.0.1:9000"}}));
   EXPECT_TRUE(style("s3", {{"s3.endpoint", "http://minio:9000"},
                            {"s3.force-virtual-addressing", "true"}}));
+}
+
+// What comes of answers that no sane server gives.
+struct S3Answers : testing::Test {
+  S3Answers() {
+    object.identity.size = 10;
+    object.identity.etag = "a";
+  }
+  json Part(const char* range, const char* text, json reply) {
+    return {{"request", "GET /b/k"},
+            {"headers", {{"Range", range}, {"If-Match", "\"a\""}}},
+            {"status", 206},
+            {"text", text},
+            {"reply", std::move(reply)}};
+  }
+  Status Read(int64_t offset, size_t size) {
+    bytes.assign(size + 1, '-');
+    return source->Read(object, offset,
+                        std::as_writable_bytes(std::span(bytes)).first(size), Soon());
+  }
+
+  std::unique_ptr<ScriptedServer> server = ScriptedServer::Start().ValueOrDie();
+  std::shared_ptr<Source> source = OpenSource("s3://b", {{"s3.endpoint", server->url()},
+                                                         {"s3.anonymous", "true"},
+                                                         {"http.backoff-ms", "1"},
+                                                         {"http.attempts-max", "2"}})
+                                       .ValueOrDie();
+  model::Object object{"s3://b/k", {}};
+  std::string bytes;
+};
+
+TEST_F(S3Answers, WithoutTheEtagAreNotUsed) {
+  server->Script(
+      json::array({Part("bytes=3-6", "3456",
+                        {{"Content-Range", "bytes 3-6/10"}, {"ETag", "\"a\""}}),
+                   Part("bytes=4-6", "456", {{"Content-Range", "bytes 4-6/10"}}),
+                   Part("bytes=5-6", "56",
+                        {{"Content-Range", "bytes 5-6/10"}, {"ETag", "\"b\""}})})
+          .dump());
+  EXPECT_EQ(Read(3, 4), Status::OK());
+  EXPECT_EQ(bytes, "3456-");
+  EXPECT_EQ(Read(4, 3).code(), StatusCode::kChanged);
+  EXPECT_EQ(bytes, "----");
+  EXPECT_EQ(Read(5, 2).code(), StatusCode::kChanged);
+}
+
+TEST_F(S3Answers, OneByteTooLongAreNotUsed) {
+  server->Script(
+      json::array({Part("bytes=3-4", "345",
+                        {{"Content-Range", "bytes 3-5/10"}, {"ETag", "\"a\""}})})
+          .dump());
+  EXPECT_EQ(Read(3, 2).code(), StatusCode::kUnavailable);
+  EXPECT_EQ(bytes, "---");
+}
+
+json Page(const std::string& token, const std::string& contents) {
+  std::string request = "GET /b/?" +
+                        (token.empty() ? "" : "continuation-token=" + token + "&") +
+                        "encoding-type=url&list-type=2&prefix=p%2F";
+  return {{"request", request},
+          {"text", "<ListBucketResult>" + contents + "</ListBucketResult>"}};
+}
+
+std::string Entry(const std::string& key) {
+  return "<Contents><Key>" + key + "</Key><Size>1</Size><ETag>\"e\"</ETag></Contents>";
+}
+
+std::string Next(const std::string& token) {
+  return "<IsTruncated>true</IsTruncated><NextContinuationToken>" + token +
+         "</NextContinuationToken>";
+}
+
+TEST_F(S3Answers, ThatGiveTheSamePageAgainEndTheListing) {
+  server->Script(json::array({Page("", Entry("p/1") + Next("t")),
+                              Page("t", Entry("p/1") + Next("t"))})
+                     .dump());
+  EXPECT_EQ(source->List("s3://b/p/", Soon()).status().code(), StatusCode::kCorrupt);
+}
+
+TEST_F(S3Answers, OfSeveralPagesAreOneList) {
+  server->Script(json::array({Page("", Entry("p/2") + Next("t")),
+                              Page("t", Entry("p/1") + Entry("p/d/"))})
+                     .dump());
+  auto objects = source->List("s3a://b/p/", Soon());
+  ASSERT_TRUE(objects.ok()) << objects.status();
+  ASSERT_EQ(objects->size(), 3u);
+  EXPECT_EQ((*objects)[0].uri, "s3://b/p/1");
+  EXPECT_EQ((*objects)[2].uri, "s3://b/p/d/");  // it holds something
+}
+
+TEST_F(S3Answers, WithoutEtagsAreNoList) {
+  server->Script(
+      json::array({Page("", "<Contents><Key>p/1</Key><Size>1</Size></Contents>")})
+          .dump());
+  EXPECT_EQ(source->List("s3://b/p/", Soon()).status().code(), StatusCode::kUnsupported);
 }
 
 }  // namespace

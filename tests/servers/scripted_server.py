@@ -47,8 +47,10 @@ class Site(BaseHTTPRequestHandler):
     def send(self, answer):
         text = answer["text"] if "text" in answer else json.dumps(answer.get("answer", {}))
         data = text.encode()
-        self.send_response(answer.get("status", 200))
-        for name, value in answer.get("reply", {}).items():
+        reply = answer.get("reply", {})
+        status = answer.get("status", 200)
+        self.send_response_only(status) if "Date" in reply else self.send_response(status)
+        for name, value in reply.items():
             self.send_header(name, value)
         self.send_header("Content-Length", str(len(data)))
         self.end_headers()
