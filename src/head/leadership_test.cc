@@ -200,6 +200,20 @@ TEST(Leadership, GoesOnToTheNextWhenItCannotBegin) {
   EXPECT_EQ(NextTerm(store).ValueOrDie(), 3U) << "each try has a term of its own";
 }
 
+TEST(Leadership, IsOnesWhoWasFaster) {
+  FakeClock clock;
+  meta::MemoryStore memory(&clock);
+  CutStore store(&memory);
+  // Between the look at an empty store and the write, another head takes the lead.
+  store.during_grant = [&] {
+    EXPECT_TRUE(memory.Put("leader", R"({"head":"other:1"})", {}).ok());
+  };
+  auto leadership = Leadership::Start(Alone(&store, &clock));
+  ASSERT_TRUE(Soon([&] { return leadership->leader() == "other:1"; }));
+  EXPECT_FALSE(leadership->leads());
+  EXPECT_FALSE(memory.Get("term").ok()) << "who does not lead has no term";
+}
+
 TEST(Leadership, IsLostWhenTheLeaseHasEnded) {
   FakeClock clock;
   meta::MemoryStore memory(&clock);

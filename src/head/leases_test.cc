@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "meta/memory_store.h"
 
@@ -144,11 +146,35 @@ TEST_F(LeasesTest, LastAsLongAsTheyDidUnderTheSameHead) {
   EXPECT_EQ(answer["lease"]["first"], 0);
 }
 
+// Lets something happen before a write.
+class HookStore : public meta::MemoryStore {
+ public:
+  std::function<void()> before_put;
+  Result<uint64_t> Put(const std::string& key, const std::string& value,
+                       const meta::PutOptions& options) override {
+    if (auto once = std::exchange(before_put, nullptr)) once();
+    return MemoryStore::Put(key, value, options);
+  }
+};
+
+TEST_F(LeasesTest, AreGivenOnceWhereTwoHeadsWriteAtTheSameTime) {
+  HookStore store;
+  TestHead one(&store, 1), other(&store, 1);
+  json faster;
+  store.before_put = [&] { faster = Take(other, "b")["lease"]; };
+  json lease = Take(one, "a")["lease"];
+  EXPECT_EQ(faster["first"], 0);
+  EXPECT_EQ(lease["first"], 30) << "rows are given to two";
+  EXPECT_NE(lease["fence"], faster["fence"]);
+}
+
 TEST_F(LeasesTest, AreOfOneEpochEach) {
   Take(head_, "a");
   EXPECT_EQ(Ask(head_, "take", "b", {{"epoch", "f"}}).ValueOrDie()["lease"]["first"], 0);
-  auto other_rows = Ask(head_, "take", "b", {{"rows", 101}});
-  EXPECT_EQ(other_rows.status().code(), StatusCode::kInvalid);
+  for (int rows : {99, 101}) {
+    auto other = Ask(head_, "take", "b", {{"rows", rows}});
+    EXPECT_EQ(other.status().code(), StatusCode::kInvalid) << rows;
+  }
 }
 
 TEST_F(LeasesTest, RefuseWhatMakesNoSense) {

@@ -120,6 +120,16 @@ TEST_F(VersionsTest, AreReadOnlyWhereThatIsAllowed) {
   EXPECT_EQ(versions_->Pin(Tree("one"), Soon()).status().code(), StatusCode::kPermission);
 }
 
+TEST_F(VersionsTest, AreNotReadByWayOfServersThatAreNotAllowed) {
+  Dataset dataset = Tree("one");
+  versions_ = Versions::Open({.folder = folder_.path() + "/manifests",
+                              .allowed = {"file://" + dataset.source}})
+                  .ValueOrDie();
+  EXPECT_TRUE(versions_->Pin(dataset, Soon()).ok());
+  dataset.options["uri"] = "http://elsewhere.example/catalog";
+  EXPECT_EQ(versions_->Pin(dataset, Soon()).status().code(), StatusCode::kPermission);
+}
+
 TEST_F(VersionsTest, AreRecalledWhileTheSourceStillHoldsThem) {
   Dataset dataset = Tree("one");
   dataset.version = Pinned("one");
