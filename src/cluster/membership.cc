@@ -202,9 +202,6 @@ Result<Membership::Record*> Membership::FindFenced(const Heartbeat& heartbeat) {
 }
 
 Result<HeartbeatAnswer> Membership::Beat(const Heartbeat& heartbeat) {
-  if (heartbeat.report.size() > kReportBytesMax) {
-    return Status::Invalid(fmt::format("node {} reports too much", heartbeat.id));
-  }
   if (TermOf(heartbeat.roster_epoch) > kSeenTermMax) {
     return Status::Invalid(fmt::format(
         "node {} has a roster that no head has given out: start it anew", heartbeat.id));
@@ -217,7 +214,9 @@ Result<HeartbeatAnswer> Membership::Beat(const Heartbeat& heartbeat) {
   FB_ASSIGN_OR_RETURN(Record * record, FindFenced(heartbeat));
   record->heard = options_.clock->Now();
   record->left = false;
-  record->report = heartbeat.report;
+  // Too large to be kept for everybody who asks; the node is alive all the same.
+  bool fits = heartbeat.report.size() <= kReportBytesMax;
+  record->report = fits ? heartbeat.report : R"({"too_large": true})";
   if (record->member.state == MemberState::kDown) {
     spdlog::info("node {} is back", heartbeat.id);
     record->member.state = MemberState::kUp;

@@ -367,13 +367,16 @@ TEST_F(MembershipTest, IsFullForStrangersOnly) {
   EXPECT_EQ(StateOf("b"), "up");
 }
 
-TEST_F(MembershipTest, RefusesReportsThatAreTooLarge) {
+TEST_F(MembershipTest, HearsANodeWhoseReportIsTooLargeToBeKept) {
   uint64_t fence = Join("a");
   std::string large(1 << 20, ' ');
   EXPECT_TRUE(members_->Beat({.id = "a", .fence = fence, .report = large}).ok());
-  EXPECT_EQ(
-      members_->Beat({.id = "a", .fence = fence, .report = large + " "}).status().code(),
-      StatusCode::kInvalid);
+  EXPECT_EQ(members_->nodes()[0].report, large);
+  clock_.Advance(milliseconds(3'000));
+  EXPECT_TRUE(members_->Beat({.id = "a", .fence = fence, .report = large + " "}).ok());
+  EXPECT_EQ(members_->nodes()[0].report, R"({"too_large": true})");
+  clock_.Advance(milliseconds(3'000));
+  EXPECT_EQ(StateOf("a"), "up") << "it is alive";
 }
 
 TEST_F(MembershipTest, TakesADifferentAddressOrWeightForAChange) {
