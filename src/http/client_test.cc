@@ -141,6 +141,7 @@ TEST(Percent, EncodesAndDecodes) {
   EXPECT_EQ(PercentEncodePath("/a b/c"), "/a%20b/c");
   EXPECT_EQ(PercentDecode("a%20b%2fc%"), "a b/c%");
   EXPECT_EQ(PercentDecode("%zz%4"), "%zz%4");
+  EXPECT_EQ(PercentDecode("%4z%z4"), "%4z%z4");
   EXPECT_EQ(PercentDecode("%41"), "A");
 }
 

@@ -144,6 +144,21 @@ TEST_P(MetaStoreTest, ListsByPrefixInOrder) {
   EXPECT_TRUE(store_->List("d").ValueOrDie().entries.empty());
 }
 
+TEST_P(MetaStoreTest, ListsByPrefixLetterForLetter) {
+  for (const char* key : {"a_b/1", "axb/1", "A_b/1", "a%/1", "a"}) Put(key, key);
+  auto keys = [&](const char* prefix) {
+    std::vector<std::string> found;
+    for (const Entry& entry : store_->List(prefix).ValueOrDie().entries) {
+      found.push_back(entry.key);
+    }
+    return found;
+  };
+  using Keys = std::vector<std::string>;
+  EXPECT_EQ(keys("a_b/"), Keys{"a_b/1"});
+  EXPECT_EQ(keys("a%"), Keys{"a%/1"});
+  EXPECT_EQ(keys("A"), Keys{"A_b/1"});
+}
+
 TEST_P(MetaStoreTest, WaitsUntilTheDeadlineWhenNothingHappens) {
   Put("a/1", "1");
   uint64_t revision = store_->List("a/").ValueOrDie().revision;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <sqlite3.h>
 
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -89,6 +90,35 @@ TEST_F(DatabaseTest, SaysThatAnotherHoldsTheLock) {
             StatusCode::kUnavailable);
   ASSERT_EQ(first.Execute("COMMIT"), Status::OK());
   EXPECT_EQ(second.Execute("INSERT INTO t VALUES ('a', 1)"), Status::OK());
+}
+
+TEST_F(DatabaseTest, TakesALockedStepForAFailureAndNotForTheLastRow) {
+  Database first = Make();
+  ASSERT_EQ(first.Execute("BEGIN EXCLUSIVE"), Status::OK());
+  Database second =
+      Database::Open(path, {.mode = Mode::kReadWrite, .busy_timeout = milliseconds(1)})
+          .ValueOrDie();
+  ASSERT_EQ(first.Execute("COMMIT"), Status::OK());
+  Statement insert = second.Prepare("INSERT INTO t VALUES ('a', 1)").ValueOrDie();
+  ASSERT_EQ(first.Execute("BEGIN EXCLUSIVE"), Status::OK());
+  EXPECT_EQ(insert.Step().status().code(), StatusCode::kUnavailable);
+  ASSERT_EQ(first.Execute("COMMIT"), Status::OK());
+  EXPECT_FALSE(insert.Step().ValueOrDie());
+  EXPECT_EQ(second.changed_rows(), 1);
+}
+
+TEST_F(DatabaseTest, WaitsForALockAsLongAsItWasTold) {
+  Database first = Make();
+  ASSERT_EQ(first.Execute("BEGIN EXCLUSIVE"), Status::OK());
+  constexpr milliseconds kPatience(200);
+  Database second =
+      Database::Open(path, {.mode = Mode::kReadWrite, .busy_timeout = kPatience})
+          .ValueOrDie();
+  auto began = std::chrono::steady_clock::now();
+  EXPECT_EQ(second.Execute("INSERT INTO t VALUES ('a', 1)").code(),
+            StatusCode::kUnavailable);
+  // SQLite counts its own pauses, which may be a little longer than it meant them to be.
+  EXPECT_GE(std::chrono::steady_clock::now() - began, kPatience * 3 / 4);
 }
 
 TEST_F(DatabaseTest, NamesWrongSql) {
