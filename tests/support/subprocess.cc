@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -11,6 +12,8 @@
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
+#include <mutex>
+#include <random>
 #include <thread>
 #include <utility>
 
@@ -115,13 +118,28 @@ Status RunCommand(const Subprocess::Options& options) {
 }
 
 int FreePort() {
-  UniqueFd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  sockaddr_in address = Loopback(0);
-  socklen_t size = sizeof(address);
-  auto* generic = reinterpret_cast<sockaddr*>(&address);
-  FB_CHECK(::bind(fd.get(), generic, size) == 0);
-  FB_CHECK(::getsockname(fd.get(), generic, &size) == 0);
-  return ntohs(address.sin_port);
+  static std::mutex mutex;
+  static std::mt19937 random(std::random_device{}());
+  static std::vector<UniqueFd> held;  // their locks end with this process
+  std::lock_guard lock(mutex);
+  auto folder = std::filesystem::temp_directory_path() /
+                ("forebay-test-ports-" + std::to_string(::getuid()));
+  std::filesystem::create_directories(folder);
+  while (true) {
+    int port = std::uniform_int_distribution<int>(20'000, 31'999)(random);
+    std::string path = folder / std::to_string(port);
+    UniqueFd claim(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+    FB_CHECK(claim.get() >= 0);
+    if (::flock(claim.get(), LOCK_EX | LOCK_NB) != 0) continue;
+    UniqueFd probe(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    sockaddr_in address = Loopback(port);
+    if (::bind(probe.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)) !=
+        0) {
+      continue;
+    }
+    held.push_back(std::move(claim));
+    return port;
+  }
 }
 
 bool WaitForPort(int port, std::chrono::milliseconds timeout) {
