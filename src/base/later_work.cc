@@ -5,6 +5,8 @@
 
 #include <utility>
 
+#include "base/start_thread.h"
+
 namespace forebay {
 namespace {
 
@@ -25,11 +27,16 @@ LaterWork::~LaterWork() {
 void LaterWork::Add(uint64_t bytes, std::function<void()> work) {
   {
     std::lock_guard lock(mutex_);
-    if (waiting_bytes_ + bytes <= kBytesMax && waiting_.size() < kCountMax) {
+    bool has_room = waiting_bytes_ + bytes <= kBytesMax && waiting_.size() < kCountMax;
+    if (has_room && !thread_.joinable()) {
+      auto thread = StartThread([this] { Run(); });
+      if (thread.ok()) thread_ = *std::move(thread);
+    }
+    // Without a thread the caller does it.
+    if (has_room && thread_.joinable()) {
       waiting_bytes_ += bytes;
       waiting_.push_back({bytes, std::chrono::steady_clock::now() + rest_,
                           std::exchange(work, nullptr)});
-      if (!thread_.joinable()) thread_ = std::thread([this] { Run(); });
     }
   }
   if (work) return work();

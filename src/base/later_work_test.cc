@@ -6,8 +6,23 @@
 #include <future>
 #include <thread>
 
+#include "support/no_threads.h"
+
 namespace forebay {
 namespace {
+
+TEST(LaterWork, IsDoneAtOnceWhereNoThreadCanBeStarted) {
+  LaterWork out;
+  std::thread::id who;
+  {
+    testing_support::NoThreads limit;
+    out.Add(1, [&] { who = std::this_thread::get_id(); });
+    EXPECT_EQ(who, std::this_thread::get_id());
+  }
+  std::promise<std::thread::id> later;
+  out.Add(1, [&] { later.set_value(std::this_thread::get_id()); });
+  EXPECT_NE(later.get_future().get(), std::this_thread::get_id());
+}
 
 TEST(LaterWork, WorksOnAThreadOfItsOwn) {
   LaterWork out;

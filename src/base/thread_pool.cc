@@ -4,11 +4,16 @@
 #include <atomic>
 #include <memory>
 
+#include "base/start_thread.h"
+
 namespace forebay {
 
+// At the limit of threads there are fewer of them, down to none.
 ThreadPool::ThreadPool(size_t thread_count) {
   for (size_t i = 0; i < std::max<size_t>(thread_count, 1); ++i) {
-    threads_.emplace_back([this] { Run(); });
+    auto thread = StartThread([this] { Run(); });
+    if (!thread.ok()) return;
+    threads_.push_back(*std::move(thread));
   }
 }
 
@@ -22,6 +27,7 @@ ThreadPool::~ThreadPool() {
 }
 
 void ThreadPool::Submit(std::function<void()> task) {
+  if (threads_.empty()) return task();
   {
     std::lock_guard lock(mutex_);
     tasks_.push_back(std::move(task));

@@ -4,7 +4,11 @@
 
 #include <atomic>
 #include <latch>
+#include <memory>
 #include <numeric>
+#include <thread>
+
+#include "support/no_threads.h"
 
 namespace forebay {
 namespace {
@@ -27,6 +31,23 @@ TEST(ThreadPool, RunsTasksAtTheSameTime) {
 TEST(ThreadPool, HasAtLeastOneThread) {
   ThreadPool pool(0);
   EXPECT_EQ(pool.thread_count(), 1U);
+}
+
+TEST(ThreadPool, RunsTasksOnTheCallerWhereNoThreadCanBeStarted) {
+  std::vector<std::thread::id> who;
+  testing_support::NoThreads limit;
+  ThreadPool pool(4);
+  for (int i = 0; i < 3; ++i) {
+    pool.Submit([&] { who.push_back(std::this_thread::get_id()); });
+  }
+  EXPECT_EQ(who, std::vector(3, std::this_thread::get_id()));
+  std::atomic<int> calls = 0;
+  auto task = [&](size_t) {
+    ++calls;
+    return Status::OK();
+  };
+  EXPECT_TRUE(ParallelFor(pool, 50, task).ok());
+  EXPECT_EQ(calls, 50);
 }
 
 TEST(ParallelFor, CallsEveryIndexOnce) {
