@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "fuse/changes.h"
 #include "fuse/serving.h"
+#include "wire/listener.h"
 
 namespace forebay::fuse {
 namespace {
@@ -17,6 +18,11 @@ namespace {
 // What is mapped costs nothing until it is touched; the budget is for what is.
 constexpr uint64_t kMappedShare = 16;
 constexpr int kPollEvery = 500;  // ms
+
+// One byte of status, then words.
+std::string ControlAnswer(const Status& status) {
+  return static_cast<char>(status.code()) + status.message();
+}
 
 // The kernel forgets one thing at a time; that it knew nothing of it is fine.
 void TellKernel(const Channel& kernel, const Filesystem& filesystem,
@@ -129,21 +135,21 @@ class Server {
 
   // Answers the command line until the supervisor has gone.
   void Listen(const Channel& kernel, Serving& serving) {
-    UniqueFd listener;
+    wire::Listener listener;
     if (!options_.control.empty()) {
       ::unlink(options_.control.c_str());
-      auto made = wire::Listen(options_.control);
+      auto made = wire::Listener::At(options_.control, ControlAnswer);
       if (made.ok()) listener = *std::move(made);
       if (!made.ok()) spdlog::error("{}; refresh will not work", made.status().message());
     }
     for (;;) {
-      pollfd waiting[] = {{supervisor_.fd(), 0, 0}, {listener.get(), POLLIN, 0}};
+      pollfd waiting[] = {{supervisor_.fd(), 0, 0}, {listener.fd(), POLLIN, 0}};
       if (::poll(waiting, 2, kPollEvery) < 0) continue;
       sources_->Poll();
       serving.Check();
       if ((waiting[0].revents & (POLLHUP | POLLERR)) != 0) return;
       if ((waiting[1].revents & POLLIN) == 0) continue;
-      auto client = wire::Accept(listener.get(), Deadline::After(milliseconds(0)));
+      auto client = listener.Accept(Deadline::After(milliseconds(0)));
       if (client.ok() && *client) AnswerClient(**client, kernel);
     }
   }
@@ -156,8 +162,7 @@ class Server {
     Result<std::string> answer = packet->bytes == "refresh"
                                      ? Refresh(kernel)
                                      : Status::Unsupported("a mount cannot do that");
-    std::string bytes(1, static_cast<char>(answer.status().code()));
-    bytes += answer.ok() ? *answer : answer.status().message();
+    std::string bytes = answer.ok() ? '\0' + *answer : ControlAnswer(answer.status());
     (void)client.Send(bytes, {}, Deadline::After(std::chrono::seconds(5)));
   }
 

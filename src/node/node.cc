@@ -4,11 +4,13 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <nlohmann/json.hpp>
 
 #include "base/errno_status.h"
 #include "base/log.h"
+#include "base/start_thread.h"
 #include "node/socket_group.h"
 
 namespace forebay::node {
@@ -16,6 +18,7 @@ namespace {
 
 // How often the node looks whether it should leave.
 constexpr milliseconds kTick = milliseconds(200);
+constexpr milliseconds kComplainEvery = std::chrono::minutes(1);
 constexpr double kHighWatermark = 0.995;
 constexpr double kLowWatermark = 0.99;
 
@@ -58,7 +61,7 @@ Result<std::unique_ptr<Node>> Node::Start(Options options) {
 }
 
 Node::~Node() {
-  listener_.Reset();
+  listener_.Close();
   std::list<std::unique_ptr<Connection>> connections;
   {
     std::lock_guard lock(sessions_mutex_);
@@ -78,27 +81,50 @@ Status Node::ListenOrYield() {
     return Status::Unavailable("a node already serves " + options_.socket_path);
   }
   ::unlink(options_.socket_path.c_str());
-  FB_ASSIGN_OR_RETURN(listener_, wire::Listen(options_.socket_path));
+  FB_ASSIGN_OR_RETURN(listener_, wire::Listener::At(options_.socket_path));
   if (!options_.socket_group) return Status::OK();
   return OpenSocketTo(*options_.socket_group, options_.socket_path);
 }
 
 Status Node::Run() {
-  TimePoint last_busy = Clock::Real().Now();
+  last_used_ = Clock::Real().Now();
   while (!stopping_) {
-    FB_ASSIGN_OR_RETURN(auto channel,
-                        wire::Accept(listener_.get(), Deadline::After(kTick)));
-    if (channel) Admit(*std::move(channel));
+    FB_RETURN_NOT_OK(AcceptNext());
     Reap();
-    std::lock_guard lock(sessions_mutex_);
-    if (!connections_.empty()) last_busy = Clock::Real().Now();
-    bool idle = Clock::Real().Now() - last_busy >= options_.idle_timeout;
-    if (options_.idle_timeout.count() > 0 && idle) break;
+    if (IsIdle()) break;
   }
   // Nobody new finds us from here on; whoever is in the backlog sees a closed socket and
   // looks for the next node.
   ::unlink(options_.socket_path.c_str());
   return Status::OK();
+}
+
+Status Node::AcceptNext() {
+  auto channel = listener_.Accept(Deadline::After(kTick));
+  if (channel.ok()) {
+    if (*channel) Admit(**std::move(channel));
+    return Status::OK();
+  }
+  if (channel.status().code() != StatusCode::kFull) return channel.status();
+  Complain(channel.status());
+  return Status::OK();
+}
+
+// One line a minute: readers may try again and again.
+void Node::Complain(const Status& status) {
+  TimePoint now = Clock::Real().Now();
+  if (now < complain_at_) return;
+  complain_at_ = now + kComplainEvery;
+  spdlog::error("a reader could not be served: {}", status.message());
+}
+
+// Readers that only ask how the node is do not keep it.
+bool Node::IsIdle() {
+  std::lock_guard lock(sessions_mutex_);
+  TimePoint now = Clock::Real().Now();
+  auto in_use = [](const auto& connection) { return connection->session->in_use(); };
+  if (std::ranges::any_of(connections_, in_use)) last_used_ = now;
+  return options_.idle_timeout.count() > 0 && now - last_used_ >= options_.idle_timeout;
 }
 
 void Node::Admit(wire::Channel channel) {
@@ -109,14 +135,20 @@ void Node::Admit(wire::Channel channel) {
     spdlog::warn("another user's process was turned away");
     return;
   }
-  std::lock_guard lock(sessions_mutex_);
   auto connection = std::make_unique<Connection>();
   connection->session =
       std::make_unique<Session>(next_session_++, std::move(channel), this);
-  connection->thread = std::thread([raw = connection.get()] {
+  std::lock_guard lock(sessions_mutex_);
+  auto thread = StartThread([raw = connection.get()] {
     raw->session->Run();
     raw->ended = true;
   });
+  if (!thread.ok()) {
+    connection->session->TurnAway(
+        thread.status().WithContext("the node is at its limit"));
+    return Complain(thread.status());
+  }
+  connection->thread = *std::move(thread);
   connections_.push_back(std::move(connection));
 }
 
@@ -126,7 +158,10 @@ void Node::Reap() {
     std::lock_guard lock(sessions_mutex_);
     for (auto it = connections_.begin(); it != connections_.end();) {
       auto next = std::next(it);
-      if ((*it)->ended) ended.splice(ended.end(), connections_, it);
+      if ((*it)->ended) {
+        if ((*it)->session->in_use()) last_used_ = Clock::Real().Now();
+        ended.splice(ended.end(), connections_, it);
+      }
       it = next;
     }
   }
@@ -159,6 +194,7 @@ std::string Node::StatusJson() {
   nlohmann::json status = {{"pid", ::getpid()},
                            {"version", FOREBAY_VERSION},
                            {"socket", options_.socket_path},
+                           {"log", options_.log_path},
                            {"store", model::FormatStoreSpec(options_.store)},
                            {"uptime_seconds", uptime},
                            {"tiers", DescribeTiers(stats)},

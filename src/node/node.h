@@ -17,6 +17,7 @@
 #include "cluster/work.h"
 #include "model/store_spec.h"
 #include "node/session.h"
+#include "wire/listener.h"
 
 namespace forebay::node {
 
@@ -27,14 +28,16 @@ class Node : public Host {
     std::optional<gid_t> socket_group{};  // whose members are served besides its own user
     std::vector<model::TierSpec> store;
     cache::Engine::Options engine;
-    milliseconds idle_timeout{0};  // leaves after this long without readers; 0: never
+    milliseconds idle_timeout{0};  // leaves after this long without use; 0: never
+    std::string log_path{};        // where its log goes; empty: to stderr
   };
 
   // Listening, store open. When a node already serves this socket: kUnavailable.
   static Result<std::unique_ptr<Node>> Start(Options options);
   ~Node() override;
 
-  // Serves until it was idle for long enough or Stop was called.
+  // Serves until it was idle for long enough or Stop was called. A reader who cannot be
+  // served for want of descriptors or threads is told so; the others go on.
   Status Run();
   // Safe in a signal handler.
   void Stop() { stopping_ = true; }
@@ -57,17 +60,22 @@ class Node : public Host {
 
   explicit Node(Options options);
   Status ListenOrYield();
+  Status AcceptNext();
   void Admit(wire::Channel channel);
+  void Complain(const Status& status);
   void Reap();
+  bool IsIdle();
   void OnEvicted(const Hash128& key);
 
   Options options_;
   TimePoint started_;
   UniqueFd lock_;
-  UniqueFd listener_;
+  wire::Listener listener_;
   std::unique_ptr<cache::Engine> engine_;
   std::atomic<bool> stopping_{false};
   uint64_t next_session_ = 1;
+  TimePoint last_used_;
+  TimePoint complain_at_;  // about readers who could not be served
   std::mutex sessions_mutex_;
   std::list<std::unique_ptr<Connection>> connections_;
 };

@@ -1,5 +1,8 @@
 #include "node/row_requests.h"
 
+#include "base/log.h"
+#include "base/start_thread.h"
+
 namespace forebay::node {
 namespace {
 
@@ -28,25 +31,29 @@ Status RowRequests::Start(uint64_t ticket, cache::RowRequest request) {
   if (!fresh) return Status::Invalid("this gather is under way already");
   at->second.request.budget = &budget_;
   at->second.request.stop = at->second.stop.get_token();
-  if (under_way_ < limits_.under_way) Launch(at->second);
+  // Without a thread it waits, for the next look or for whoever takes its rows.
+  if (under_way_ < limits_.under_way) (void)Launch(at->second);
   return Status::OK();
 }
 
-void RowRequests::Launch(Gathering& gathering) {
-  ++under_way_;
+Status RowRequests::Launch(Gathering& gathering) {
   std::promise<Result<cache::GatheredRows>> promise;
-  gathering.rows = promise.get_future();
-  gathering.thread =
-      std::thread([request = &gathering.request, promise = std::move(promise)]() mutable {
+  auto rows = promise.get_future();
+  FB_ASSIGN_OR_RETURN(
+      gathering.thread,
+      StartThread([request = &gathering.request, promise = std::move(promise)]() mutable {
         promise.set_value(request->view.version->peers->Gather(*request));
-      });
+      }));
+  gathering.rows = std::move(rows);
+  ++under_way_;
+  return Status::OK();
 }
 
 // The oldest first.
 void RowRequests::LaunchNext() {
   for (auto at = tickets_.begin(); at != tickets_.end() && under_way_ < limits_.under_way;
        ++at) {
-    if (!at->second.thread.joinable()) Launch(at->second);
+    if (!at->second.thread.joinable() && !Launch(at->second).ok()) return;
   }
 }
 
@@ -74,13 +81,25 @@ void RowRequests::Drop(const std::vector<uint64_t>& tickets) {
   LaunchNext();
 }
 
+cache::GatheredRows RowRequests::LeaveInChunks(Tickets::iterator at, const Status& why) {
+  spdlog::warn("rows are read from their chunks instead of from peers: {}",
+               why.message());
+  cache::GatheredRows rows;
+  rows.part_of.assign(at->second.request.rows.size(), cache::GatheredRows::kInChunks);
+  tickets_.erase(at);
+  return rows;
+}
+
 Result<cache::GatheredRows> RowRequests::Take(uint64_t ticket, Deadline deadline,
                                               const std::function<bool()>& ended) {
   auto found = tickets_.find(ticket);
   if (found == tickets_.end()) return Status::NotFound("there is no such gather");
   Gathering& gathering = found->second;
   // Somebody waits for it: it waits for nobody's turn.
-  if (!gathering.thread.joinable()) Launch(gathering);
+  if (!gathering.thread.joinable()) {
+    Status launched = Launch(gathering);
+    if (!launched.ok()) return LeaveInChunks(found, launched);
+  }
   while (gathering.rows.wait_for(kLook) != std::future_status::ready) {
     if (!ended() && !deadline.passed()) continue;
     gathering.stop.request_stop();

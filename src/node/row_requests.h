@@ -31,7 +31,8 @@ class RowRequests {
   // kFull where there are too many tickets; kInvalid for one that there is.
   Status Start(uint64_t ticket, cache::RowRequest request);
   // The rows of a ticket, which is used up. kNotFound: there is no such ticket.
-  // `ended` is looked at several times a second.
+  // `ended` is looked at several times a second. Where no thread can be started, all
+  // rows are left in their chunks.
   Result<cache::GatheredRows> Take(uint64_t ticket, Deadline deadline,
                                    const std::function<bool()>& ended);
 
@@ -43,14 +44,15 @@ class RowRequests {
     cache::RowRequest request;
     std::stop_source stop{};
     std::future<Result<cache::GatheredRows>> rows{};
-    std::thread thread{};  // not joinable: it waits for its turn
+    std::thread thread{};  // not joinable: it waits for its turn, or for a thread
   };
   using Tickets = std::map<uint64_t, Gathering>;
 
-  void Launch(Gathering& gathering);
+  Status Launch(Gathering& gathering);
   void LaunchNext();
   // Waits for the thread, if there is one.
   Result<cache::GatheredRows> End(Tickets::iterator at);
+  cache::GatheredRows LeaveInChunks(Tickets::iterator at, const Status& why);
 
   const Limits limits_;
   Tickets tickets_;

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "support/no_threads.h"
+
 namespace forebay::node {
 namespace {
 
@@ -98,6 +100,28 @@ TEST_F(RowRequestsTest, RowsPastTheirBytesAreLeftInChunks) {
   auto rows = Take(tight, 1).ValueOrDie();
   EXPECT_TRUE(rows.parts.empty());
   EXPECT_EQ(rows.part_of, std::vector<uint32_t>(3, GatheredRows::kInChunks));
+}
+
+TEST_F(RowRequestsTest, RowsAreLeftInChunksWhereNoThreadCanBeStarted) {
+  RowRequests requests({.under_way = 2});
+  {
+    testing_support::NoThreads limit;
+    ASSERT_TRUE(requests.Start(1, Request()).ok());
+    ASSERT_TRUE(requests.Start(2, Request()).ok());
+    auto rows = Take(requests, 1);
+    ASSERT_TRUE(rows.ok()) << rows.status();
+    EXPECT_TRUE(rows->parts.empty());
+    EXPECT_EQ(rows->part_of, std::vector<uint32_t>(3, GatheredRows::kInChunks));
+    EXPECT_EQ(Take(requests, 1).status().code(), StatusCode::kNotFound) << "used up";
+    EXPECT_EQ(peers_->gathers, 0);
+  }
+  auto rows = Take(requests, 2);
+  ASSERT_TRUE(rows.ok()) << rows.status();
+  EXPECT_EQ(rows->parts.size(), 1U) << "it was started once there were threads again";
+  // What could not start does not count as under way.
+  for (uint64_t ticket : {3, 4}) ASSERT_TRUE(requests.Start(ticket, Request()).ok());
+  while (peers_->gathers < 3) std::this_thread::yield();
+  requests.Drop({3, 4});
 }
 
 }  // namespace

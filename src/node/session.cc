@@ -2,12 +2,14 @@
 
 #include <fmt/format.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <limits>
 #include <map>
+#include <new>
 #include <nlohmann/json.hpp>
 
 #include "base/errno_status.h"
@@ -43,6 +45,14 @@ Result<UniqueFd> TextFd(const std::string& text) {
   return fd;
 }
 
+// The first bytes of a text, without half a character (UTF-8) at the end.
+std::string CutText(const std::string& text, size_t bytes_max) {
+  if (text.size() <= bytes_max) return text;
+  size_t end = bytes_max;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
+  return text.substr(0, end);
+}
+
 wire::WarmupState ToWire(const cache::WarmupProgress& progress, bool done) {
   return {.rows_done = progress.rows_done,
           .row_count = progress.row_count,
@@ -52,6 +62,13 @@ wire::WarmupState ToWire(const cache::WarmupProgress& progress, bool done) {
           .bytes_fetched = progress.bytes_fetched,
           .done = done,
           .failures = done ? progress.failures : std::vector<std::string>()};
+}
+
+// A message holds 64 KiB, and a failure may quote what was asked for.
+Status ShortEnough(const Status& status) {
+  constexpr size_t kBytesMax = 16 * 1024;
+  if (status.message().size() <= kBytesMax) return status;
+  return {status.code(), CutText(status.message(), kBytesMax) + "…"};
 }
 
 uint32_t Micros(std::chrono::nanoseconds time) {
@@ -84,6 +101,7 @@ void Session::Run() {
     if (status.ok()) continue;
     if (status.code() != StatusCode::kUnavailable) {
       spdlog::warn("a reader (pid {}) was turned away: {}", pid_, status.ToString());
+      TurnAway(status);
     }
     return;
   }
@@ -97,10 +115,25 @@ Status Session::Serve(wire::Packet packet) {
     return Status::Invalid("the first message was not a Hello");
   }
   FlushEvicted();
-  Status status =
-      std::visit([this](const auto& message) { return On(message); }, envelope.message);
+  Status status = Dispatch(envelope.message);
   if (status.ok() || channel_.PeerGone()) return status;
-  return Answer(wire::Failure{status});
+  return Answer(wire::Failure{ShortEnough(status)});
+}
+
+// Libraries below throw where memory ends; that is one request's failure and not the
+// node's.
+Status Session::Dispatch(const wire::Message& message) {
+  if (!std::holds_alternative<wire::Hello>(message) &&
+      !std::holds_alternative<wire::GetStatus>(message)) {
+    in_use_ = true;
+  }
+  try {
+    return std::visit([this](const auto& one) { return On(one); }, message);
+  } catch (const std::bad_alloc&) {
+    return Status::Full("the node has no memory left for this request");
+  } catch (const std::exception& error) {
+    return Status::Internal(fmt::format("the node failed: {}", error.what()));
+  }
 }
 
 Status Session::Answer(wire::Message message, const std::vector<int>& fds) {
@@ -122,6 +155,11 @@ Status Session::On(const wire::Hello& hello) {
 Result<std::string> Session::PinnedManifest(uint64_t bytes) const {
   if (packet_.fds.size() != 1 || bytes > kManifestBytesMax) {
     return Status::Invalid("a pinned version comes with its manifest");
+  }
+  struct stat file {};
+  if (::fstat(packet_.fds[0].get(), &file) != 0 ||
+      static_cast<uint64_t>(file.st_size) < bytes) {
+    return Status::Invalid("a pinned manifest is shorter than was announced");
   }
   std::string manifest(bytes, '\0');
   FB_RETURN_NOT_OK(ReadWhole(packet_.fds[0].get(), manifest.data(), bytes));
@@ -182,6 +220,7 @@ Status Session::On(const wire::Open& open) {
   wire::Opened opened;
   {
     std::lock_guard lock(mutex_);
+    if (datasets_.size() >= kViewsMax) return Status::Full("too many datasets are open");
     opened.dataset = static_cast<uint32_t>(datasets_.size());
     datasets_.push_back(version);
   }
@@ -357,8 +396,7 @@ Status Session::On(const wire::Warmup& warmup) {
     progress->failures.resize(kNamesMax);
     progress->failures.push_back(fmt::format("… and {} more", failures - kNamesMax));
   }
-  for (std::string& failure : progress->failures)
-    failure.resize(std::min<size_t>(failure.size(), 500));
+  for (std::string& failure : progress->failures) failure = CutText(failure, 500);
   return Answer(ToWire(*progress, /*done=*/true));
 }
 
@@ -382,8 +420,15 @@ void Session::OnEvicted(const Hash128& key) {
     auto found = handed_.find(key);
     if (found == handed_.end()) return;
     evicted_.insert(evicted_.end(), found->second.begin(), found->second.end());
+    // One that took no messages is told with its next request.
+    if (deaf_) return;
   }
   FlushEvicted();
+}
+
+bool Session::SendEvicted(uint32_t view, std::span<const model::ChunkRef> refs) {
+  wire::Envelope event{0, wire::Evicted{view, {refs.begin(), refs.end()}}};
+  return channel_.Send(wire::Encode(event), {}, Deadline::After(milliseconds(0))).ok();
 }
 
 void Session::FlushEvicted() {
@@ -392,16 +437,20 @@ void Session::FlushEvicted() {
     std::lock_guard lock(mutex_);
     for (const Handed& handed : evicted_) by_view[handed.view].push_back(handed.ref);
     evicted_.clear();
+    deaf_ = false;
   }
-  for (auto& [view, refs] : by_view) {
-    refs.resize(std::min(refs.size(), wire::kRequestRefsMax));
-    wire::Envelope event{0, wire::Evicted{view, refs}};
-    // A reader that takes no messages now is told with its next request.
-    Status sent =
-        channel_.Send(wire::Encode(event), {}, Deadline::After(milliseconds(0)));
-    if (sent.ok()) continue;
+  bool deaf = false;
+  for (const auto& [view, refs] : by_view) {
+    std::span<const model::ChunkRef> rest = refs;
+    while (!rest.empty() && !deaf) {
+      auto part = rest.first(std::min(rest.size(), wire::kRequestRefsMax));
+      deaf = !SendEvicted(view, part);
+      if (!deaf) rest = rest.subspan(part.size());
+    }
+    if (rest.empty()) continue;
     std::lock_guard lock(mutex_);
-    for (const model::ChunkRef& ref : refs) evicted_.push_back({view, ref});
+    for (const model::ChunkRef& ref : rest) evicted_.push_back({view, ref});
+    deaf_ = true;
   }
 }
 

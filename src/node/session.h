@@ -2,9 +2,11 @@
 // runs each session on a thread of its own; OnEvicted and Describe come from others.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <mutex>
 #include <nlohmann/json_fwd.hpp>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -14,6 +16,7 @@
 #include "node/open_view.h"
 #include "node/row_requests.h"
 #include "wire/channel.h"
+#include "wire/listener.h"
 #include "wire/message.h"
 
 namespace forebay::node {
@@ -32,9 +35,13 @@ class Session {
   Session(uint64_t id, wire::Channel channel, Host* host);
   ~Session();
 
-  // Serves until the reader goes away or breaks the protocol.
+  // Serves until the reader goes away or breaks the protocol, in which case it hears why.
   void Run();
   void Stop() { channel_.Shutdown(); }
+  // Instead of Run: the reader cannot be served.
+  void TurnAway(const Status& why) { wire::TurnAway(channel_, why); }
+  // The reader asked for more than how the node is.
+  bool in_use() const { return in_use_; }
 
   // Tells the reader to let go of a chunk, if it was handed that one.
   void OnEvicted(const Hash128& key);
@@ -48,6 +55,7 @@ class Session {
   };
 
   Status Serve(wire::Packet packet);
+  Status Dispatch(const wire::Message& message);
   Status Answer(wire::Message message, const std::vector<int>& fds = {});
 
   Status On(const wire::Hello& hello);
@@ -87,6 +95,7 @@ class Session {
   Status HandOver(uint32_t view_id, const std::vector<Handover>& chunks);
   Status HandOverRows(uint64_t ticket, const cache::GatheredRows& rows);
   void FlushEvicted();
+  bool SendEvicted(uint32_t view, std::span<const model::ChunkRef> refs);
 
   const uint64_t id_;
   wire::Channel channel_;
@@ -94,6 +103,7 @@ class Session {
   wire::Packet packet_;  // the one being served
   uint64_t request_ = 0;
   bool greeted_ = false;
+  std::atomic<bool> in_use_{false};
   RowRequests rows_;
 
   mutable std::mutex mutex_;  // of all below
@@ -103,6 +113,7 @@ class Session {
   std::vector<OpenView> views_;
   std::unordered_map<Hash128, std::vector<Handed>> handed_;
   std::vector<Handed> evicted_;  // to be told
+  bool deaf_ = false;            // the reader took no messages when it was last told
 };
 
 }  // namespace forebay::node

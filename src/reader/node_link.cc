@@ -46,9 +46,34 @@ Status NodeLink::Ensure(Deadline deadline) {
   return Status::OK();
 }
 
+bool NodeLink::interrupted() const {
+  return CancelScope::Cancelled() || (options_.interrupted && options_.interrupted());
+}
+
 Status NodeLink::Lost(Status status) {
+  if (channel_ && status.code() == StatusCode::kUnavailable) {
+    status = LastWords(std::move(status));
+  }
   channel_.reset();
   return status;
+}
+
+// Why the node hung up, if it said so: what it sent is there after it has gone. A reset
+// connection says so once before it gives that out.
+Status NodeLink::LastWords(Status lost) {
+  for (int failures = 0; failures < 2;) {
+    auto packet = channel_->TryReceive();
+    if (!packet.ok()) {
+      ++failures;
+      continue;
+    }
+    if (!*packet) break;
+    auto envelope = wire::Decode((*packet)->bytes);
+    if (!envelope.ok()) break;
+    auto* failure = std::get_if<wire::Failure>(&envelope->message);
+    if (failure != nullptr && envelope->request == 0) return failure->status;
+  }
+  return lost;
 }
 
 Result<uint64_t> NodeLink::Send(wire::Message message, const std::vector<int>& fds,
@@ -65,9 +90,6 @@ Result<uint64_t> NodeLink::Send(wire::Message message, const std::vector<int>& f
 }
 
 Result<wire::Packet> NodeLink::ReceivePacket(Deadline deadline) {
-  auto interrupted = [this] {
-    return CancelScope::Cancelled() || (options_.interrupted && options_.interrupted());
-  };
   for (;;) {
     if (interrupted()) return Status::Cancelled("the wait was interrupted");
     Deadline pause = Deadline::After(std::min(kPatience, deadline.Remaining()));
@@ -132,6 +154,9 @@ Status NodeLink::OnEvent(wire::Envelope envelope) {
   if (auto* evicted = std::get_if<wire::Evicted>(&envelope.message)) {
     on_evicted_(*evicted);
   }
+  // The node serves this connection no longer.
+  auto* failure = std::get_if<wire::Failure>(&envelope.message);
+  if (failure != nullptr && envelope.request == 0) return Lost(failure->status);
   return Status::OK();  // a late answer to a request that was given up
 }
 

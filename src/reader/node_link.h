@@ -34,6 +34,8 @@ class NodeLink {
   // Counts connections; what was opened on an earlier one is unknown to the node.
   uint64_t generation() const { return generation_; }
   bool connected() const { return channel_.has_value(); }
+  // The caller gave up waiting.
+  bool interrupted() const;
   // Connected and greeted, or why not. A node of another version is kUnsupported.
   Status Ensure(Deadline deadline);
   void Disconnect() { channel_.reset(); }
@@ -52,11 +54,13 @@ class NodeLink {
   // Takes events that have arrived, without waiting. An error means the node has gone.
   Status Poll();
   const wire::Welcome& node() const { return node_; }
+  const NodeOptions& options() const { return options_; }
 
  private:
   Result<wire::Packet> ReceivePacket(Deadline deadline);
   Status OnEvent(wire::Envelope envelope);
   Status Lost(Status status);
+  Status LastWords(Status lost);
 
   NodeOptions options_;
   OnEvicted on_evicted_;

@@ -1,52 +1,27 @@
 #include "wire/channel.h"
 
-#include <fcntl.h>
-#include <poll.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
 
 #include <cerrno>
 #include <cstring>
 #include <thread>
 
 #include "base/errno_status.h"
+#include "wire/unix_socket.h"
 
 namespace forebay::wire {
 namespace {
 
-constexpr int kBacklog = 256;
-
-Result<sockaddr_un> Address(const std::string& path) {
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  if (path.size() >= sizeof(address.sun_path)) {
-    return Status::Invalid("the socket path is too long: " + path);
-  }
-  std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
-  return address;
-}
-
-UniqueFd NewSocket() {
-  UniqueFd fd(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  // Room for a full message; the default would do on most hosts, not on all.
-  int bytes = 4 * static_cast<int>(kMessageBytesMax);
-  ::setsockopt(fd.get(), SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes));
-  return fd;
-}
-
-// True when `events` (or an error) came on the socket before the deadline.
-Result<bool> WaitFor(int fd, short events, Deadline deadline) {
-  for (;;) {
-    pollfd waiting{fd, events, 0};
-    int n = ::poll(&waiting, 1, static_cast<int>(deadline.Remaining().count()));
-    if (n > 0) return true;
-    if (n == 0 && deadline.passed()) return false;
-    if (n < 0 && errno != EINTR) return ErrnoStatus(errno, "poll");
-  }
-}
-
 Status PeerGoneStatus() { return Status::Unavailable("the other end has gone away"); }
+
+Result<ucred> PeerOf(int socket) {
+  ucred peer{};
+  socklen_t size = sizeof(peer);
+  if (::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) {
+    return ErrnoStatus(errno, "ask who is at the other end");
+  }
+  return peer;
+}
 
 bool IsGone(int error) {
   return error == EPIPE || error == ECONNRESET || error == ENOTCONN;
@@ -58,8 +33,8 @@ Channel::Channel(UniqueFd socket)
     : socket_(std::move(socket)), send_mutex_(std::make_unique<std::timed_mutex>()) {}
 
 Result<Channel> Channel::Connect(const std::string& path) {
-  FB_ASSIGN_OR_RETURN(sockaddr_un address, Address(path));
-  UniqueFd fd = NewSocket();
+  FB_ASSIGN_OR_RETURN(sockaddr_un address, UnixAddress(path));
+  UniqueFd fd = NewUnixSocket();
   if (!fd.valid()) return ErrnoStatus(errno, "make a socket");
   if (::connect(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)) != 0) {
     return ErrnoStatus(errno, "connect to the node at " + path);
@@ -164,36 +139,13 @@ bool Channel::PeerGone() const {
 void Channel::Shutdown() { ::shutdown(socket_.get(), SHUT_RDWR); }
 
 Result<uint32_t> Channel::PeerUser() const {
-  ucred peer{};
-  socklen_t size = sizeof(peer);
-  if (::getsockopt(socket_.get(), SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) {
-    return ErrnoStatus(errno, "ask who is at the other end");
-  }
+  FB_ASSIGN_OR_RETURN(ucred peer, PeerOf(socket_.get()));
   return peer.uid;
 }
 
-Result<UniqueFd> Listen(const std::string& path) {
-  FB_ASSIGN_OR_RETURN(sockaddr_un address, Address(path));
-  UniqueFd fd = NewSocket();
-  if (!fd.valid()) return ErrnoStatus(errno, "make a socket");
-  // The mode is set on the socket before bind, so that it is never open to others.
-  ::fchmod(fd.get(), 0600);
-  if (::bind(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)) != 0) {
-    return ErrnoStatus(errno, "bind " + path);
-  }
-  if (::listen(fd.get(), kBacklog) != 0) return ErrnoStatus(errno, "listen at " + path);
-  return fd;
-}
-
-Result<std::optional<Channel>> Accept(int listener, Deadline deadline) {
-  FB_ASSIGN_OR_RETURN(bool ready, WaitFor(listener, POLLIN, deadline));
-  if (!ready) return std::optional<Channel>();
-  UniqueFd fd(::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-  if (fd.valid()) return std::optional<Channel>(Channel(std::move(fd)));
-  if (errno == EAGAIN || errno == EINTR || errno == ECONNABORTED) {
-    return std::optional<Channel>();
-  }
-  return ErrnoStatus(errno, "accept a reader");
+Result<pid_t> Channel::PeerPid() const {
+  FB_ASSIGN_OR_RETURN(ucred peer, PeerOf(socket_.get()));
+  return peer.pid;
 }
 
 }  // namespace forebay::wire

@@ -2,6 +2,8 @@
 // (SOCK_SEQPACKET). Not thread-safe for receiving; Send may be called by several threads.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -45,8 +47,10 @@ class Channel {
   int fd() const { return socket_.get(); }
   // Wakes whoever waits in Receive; all later calls fail with kUnavailable.
   void Shutdown();
-  // The user id of the process at the other end.
+  // The user id of the process at the other end, and its process id: of a listening
+  // socket, of the process that listens.
   Result<uint32_t> PeerUser() const;
+  Result<pid_t> PeerPid() const;
 
  private:
   Result<std::optional<Packet>> ReceiveNow();
@@ -55,10 +59,5 @@ class Channel {
   std::unique_ptr<std::timed_mutex> send_mutex_;
   std::string buffer_;
 };
-
-// A listening socket at `path`, which only this user can open (mode 0600).
-Result<UniqueFd> Listen(const std::string& path);
-// The next client; nullopt when none came before the deadline.
-Result<std::optional<Channel>> Accept(int listener, Deadline deadline);
 
 }  // namespace forebay::wire

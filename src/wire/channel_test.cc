@@ -5,7 +5,6 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -48,21 +47,6 @@ size_t OpenFds() {
   auto fds = std::filesystem::directory_iterator("/proc/self/fd");
   return static_cast<size_t>(std::distance(begin(fds), end(fds)));
 }
-
-class SocketDir : public testing::Test {
- protected:
-  void SetUp() override {
-    char name[] = "/tmp/fb-wire-XXXXXX";
-    ASSERT_NE(::mkdtemp(name), nullptr);
-    directory_ = name;
-    path_ = directory_ + "/s";
-  }
-  void TearDown() override { std::filesystem::remove_all(directory_); }
-
-  std::string directory_;
-  std::string path_;
-};
-using Listener = SocketDir;
 
 TEST(Channel, KeepsMessagesApartAndInOrder) {
   auto [a, b] = Connected();
@@ -201,47 +185,6 @@ TEST(Channel, StandsSeveralSenders) {
   }
   for (std::thread& thread : threads) thread.join();
   for (int count : seen) EXPECT_EQ(count, kEach);
-}
-
-TEST_F(Listener, AcceptsAndTellsWhoIsThere) {
-  UniqueFd listener = Listen(path_).ValueOrDie();
-  EXPECT_FALSE(Accept(listener.get(), Now()).ValueOrDie().has_value());
-  Channel client = Channel::Connect(path_).ValueOrDie();
-  auto server = Accept(listener.get(), Soon()).ValueOrDie();
-  ASSERT_TRUE(server.has_value());
-  EXPECT_EQ(server->PeerUser().ValueOrDie(), ::geteuid());
-  ASSERT_TRUE(client.Send("hello", {}, Soon()).ok());
-  EXPECT_EQ(server->Receive(Soon()).ValueOrDie().bytes, "hello");
-  ASSERT_TRUE(server->Send("welcome", {}, Soon()).ok());
-  EXPECT_EQ(client.Receive(Soon()).ValueOrDie().bytes, "welcome");
-}
-
-TEST_F(Listener, IsOpenToItsUserAlone) {
-  mode_t before = ::umask(0);
-  auto listener = Listen(path_);
-  ::umask(before);
-  ASSERT_TRUE(listener.ok());
-  struct stat info {};
-  ASSERT_EQ(::stat(path_.c_str(), &info), 0);
-  EXPECT_EQ(info.st_mode & 0777, 0600U);
-}
-
-TEST_F(Listener, ThatIsMissingOrDeadIsNobody) {
-  EXPECT_EQ(Channel::Connect(path_).status().code(), StatusCode::kNotFound);
-  { UniqueFd listener = Listen(path_).ValueOrDie(); }
-  EXPECT_EQ(Channel::Connect(path_).status().code(), StatusCode::kUnavailable);
-}
-
-TEST_F(Listener, RefusesAPathThatIsTooLong) {
-  std::string path = directory_ + "/" + std::string(200, 'x');
-  EXPECT_EQ(Listen(path).status().code(), StatusCode::kInvalid);
-  EXPECT_EQ(Channel::Connect(path).status().code(), StatusCode::kInvalid);
-}
-
-TEST_F(Listener, DoesNotTakeASocketThatIsThere) {
-  UniqueFd listener = Listen(path_).ValueOrDie();
-  EXPECT_FALSE(Listen(path_).ok());
-  EXPECT_TRUE(Channel::Connect(path_).ok());
 }
 
 }  // namespace
