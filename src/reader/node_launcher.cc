@@ -5,11 +5,11 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <spawn.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <filesystem>
@@ -17,7 +17,9 @@
 
 #include "base/errno_status.h"
 #include "base/hash.h"
+#include "base/process_lock.h"
 #include "model/store_spec.h"
+#include "reader/cancel.h"
 #include "wire/message.h"
 
 extern char** environ;
@@ -31,6 +33,8 @@ constexpr milliseconds kExitPoll = milliseconds(1);
 constexpr int kStartsMax = 20;
 constexpr milliseconds kStartPause = milliseconds(20);  // times the attempts so far
 constexpr size_t kErrorTextMax = 4096;
+// How long a node is waited for where there is no trace of one: the path may be wrong.
+constexpr milliseconds kFirstNodeTime = std::chrono::seconds(30);
 
 std::string Env(const char* name) {
   const char* value = std::getenv(name);
@@ -43,51 +47,65 @@ std::string DefaultStore() {
   return "ssd:" + cache + "/forebay/store";
 }
 
-// Closes the descriptor when done; the lock goes with it.
-Result<UniqueFd> LockFor(const std::string& socket, Deadline deadline) {
-  std::string path = socket + ".start";
-  UniqueFd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
-  if (!fd.valid()) return ErrnoStatus(errno, "open " + path);
-  while (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
-    // Where locks do not work, go on without: a second node is harmless.
-    if (errno != EWOULDBLOCK && errno != EINTR) return fd;
+bool Interrupted(const NodeOptions& options) {
+  return CancelScope::Cancelled() || (options.interrupted && options.interrupted());
+}
+
+// Held while a node is started.
+Result<ProcessLock> LockFor(const std::string& socket, const NodeOptions& options,
+                            Deadline deadline) {
+  for (;;) {
+    FB_ASSIGN_OR_RETURN(auto lock, ProcessLock::Try(socket + ".start"));
+    if (lock) return *std::move(lock);
+    if (Interrupted(options)) return Status::Cancelled("the wait was interrupted");
     if (deadline.passed()) {
       return Status::Deadline("another process is starting the node and does not finish");
     }
     std::this_thread::sleep_for(kLockPoll);
   }
-  return fd;
 }
 
-// What the child wrote to `fd` until it closed it or the deadline passed.
-std::string ReadAll(int fd, Deadline deadline) {
-  std::string text;
-  std::array<char, 512> buffer;
-  for (;;) {
-    pollfd waiting{fd, POLLIN, 0};
-    int timeout = static_cast<int>(deadline.Remaining().count());
-    if (::poll(&waiting, 1, timeout) <= 0) break;
-    ssize_t n = ::read(fd, buffer.data(), buffer.size());
-    if (n <= 0) break;
-    text.append(buffer.data(), static_cast<size_t>(n));
-    if (text.size() > kErrorTextMax) break;
+// What a program says on its way up.
+class ErrorText {
+ public:
+  explicit ErrorText(UniqueFd pipe) : pipe_(std::move(pipe)) {}
+
+  // Takes what comes within `patience`, and what is there then.
+  void Read(milliseconds patience) {
+    while (ReadOnce(patience)) patience = milliseconds(0);
   }
-  while (!text.empty() && text.back() == '\n') text.pop_back();
-  return text;
-}
 
-// Runs the command with stderr captured until it exits: forebay-node --daemon exits as
-// soon as its child listens.
-Status RunLauncher(const std::vector<std::string>& command, Deadline deadline) {
-  std::array<int, 2> ends;
-  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return ErrnoStatus(errno, "make a pipe");
-  UniqueFd read_end(ends[0]);
-  UniqueFd write_end(ends[1]);
+  std::string Take() {
+    while (!text_.empty() && text_.back() == '\n') text_.pop_back();
+    return text_.empty() ? "it said nothing" : std::move(text_);
+  }
+
+ private:
+  // False if nothing came. What is too much is dropped.
+  bool ReadOnce(milliseconds patience) {
+    pollfd waiting{pipe_.get(), POLLIN, 0};
+    // After the end of the pipe this only waits.
+    nfds_t count = pipe_.valid() ? 1 : 0;
+    if (::poll(&waiting, count, static_cast<int>(patience.count())) <= 0) return false;
+    std::array<char, 512> buffer;
+    ssize_t n = ::read(pipe_.get(), buffer.data(), buffer.size());
+    if (n == 0) pipe_.Reset();
+    if (n <= 0) return false;
+    size_t room = kErrorTextMax - std::min(kErrorTextMax, text_.size());
+    text_.append(buffer.data(), std::min(room, static_cast<size_t>(n)));
+    return true;
+  }
+
+  UniqueFd pipe_;
+  std::string text_;
+};
+
+Result<pid_t> Spawn(const std::vector<std::string>& command, int error_fd) {
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
-  posix_spawn_file_actions_adddup2(&actions, write_end.get(), 2);
+  posix_spawn_file_actions_adddup2(&actions, error_fd, 2);
   std::vector<char*> argv;
   for (const std::string& word : command) argv.push_back(const_cast<char*>(word.c_str()));
   argv.push_back(nullptr);
@@ -95,21 +113,35 @@ Status RunLauncher(const std::vector<std::string>& command, Deadline deadline) {
   int error = ::posix_spawn(&pid, argv[0], &actions, nullptr, argv.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
   if (error != 0) return ErrnoStatus(error, "start " + command[0]);
+  return pid;
+}
+
+// Runs the command until it exits: forebay-node --daemon does as soon as its child
+// listens. Its end is its exit and not the end of its stderr: a process that another
+// thread forks meanwhile keeps the pipe open for as long as it lives.
+Status RunLauncher(const std::vector<std::string>& command, const NodeOptions& options,
+                   Deadline deadline) {
+  std::array<int, 2> ends;
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return ErrnoStatus(errno, "make a pipe");
+  ErrorText said{UniqueFd(ends[0])};
+  UniqueFd write_end(ends[1]);
+  FB_ASSIGN_OR_RETURN(pid_t pid, Spawn(command, write_end.get()));
   write_end.Reset();
-  std::string text = ReadAll(read_end.get(), deadline);
   int code = 0;
   pid_t ended = 0;
   while ((ended = ::waitpid(pid, &code, WNOHANG)) == 0) {
+    if (Interrupted(options)) return Status::Cancelled("the wait was interrupted");
     if (deadline.passed()) return Status::Deadline("the node did not start in time");
-    std::this_thread::sleep_for(kExitPoll);
+    said.Read(kExitPoll);
   }
   // Somebody else may have reaped it (a handler for SIGCHLD): then the connection
   // decides.
   if (ended != pid || code == 0) return Status::OK();
+  said.Read(milliseconds(0));
   int exit_code = WIFEXITED(code) ? WEXITSTATUS(code) : 0;
   bool known = exit_code > 0 && exit_code <= static_cast<int>(StatusCode::kInternal);
   return {known ? static_cast<StatusCode>(exit_code) : StatusCode::kUnavailable,
-          "the node did not start: " + (text.empty() ? "it said nothing" : text)};
+          "the node did not start: " + said.Take()};
 }
 
 bool NobodyThere(const Status& status) {
@@ -119,7 +151,7 @@ bool NobodyThere(const Status& status) {
 
 Result<wire::Channel> StartPrivate(const NodeOptions& options, const std::string& store,
                                    const std::string& socket, Deadline deadline) {
-  FB_ASSIGN_OR_RETURN(UniqueFd lock, LockFor(socket, deadline));
+  FB_ASSIGN_OR_RETURN(ProcessLock lock, LockFor(socket, options, deadline));
   for (int attempt = 1;; ++attempt) {
     auto channel = wire::Channel::Connect(socket);  // somebody else was first
     if (channel.ok() || !NobodyThere(channel.status())) return channel;
@@ -127,7 +159,7 @@ Result<wire::Channel> StartPrivate(const NodeOptions& options, const std::string
     Status started =
         RunLauncher({binary, "--daemon", "--store", store, "--socket", socket,
                      "--idle-ms", std::to_string(options.idle_timeout.count())},
-                    deadline);
+                    options, deadline);
     if (started.ok()) channel = wire::Channel::Connect(socket);
     // A node that died before it could be reached was killed: the next one may live.
     bool killed = started.ok() ? !channel.ok() && NobodyThere(channel.status())
@@ -206,13 +238,28 @@ Result<std::string> FindNodeBinary(const NodeOptions& options) {
       "the program forebay-node was not found; set FOREBAY_NODE_BINARY to its path");
 }
 
+std::string GivenSocket(const NodeOptions& options) {
+  return options.socket.empty() ? Env("FOREBAY_NODE") : options.socket;
+}
+
+Deadline PatienceFor(const NodeOptions& options, Deadline deadline) {
+  std::string given = GivenSocket(options);
+  if (given.empty()) return Deadline::After(milliseconds(0));
+  bool was_there = ::access(given.c_str(), F_OK) == 0 ||
+                   ::access((given + ".lock").c_str(), F_OK) == 0;
+  if (was_there) return deadline;
+  return Deadline::After(std::min(kFirstNodeTime, deadline.Remaining()));
+}
+
 Result<wire::Channel> ConnectToNode(const NodeOptions& options, Deadline deadline) {
-  std::string given = options.socket.empty() ? Env("FOREBAY_NODE") : options.socket;
+  std::string given = GivenSocket(options);
   if (!given.empty()) {
     auto channel = wire::Channel::Connect(given);
-    if (channel.status().code() != StatusCode::kNotFound) return channel;
-    // A node that is started anew has no socket for a moment.
-    return Status::Unavailable(channel.status().message());
+    if (channel.ok() || !NobodyThere(channel.status())) return channel;
+    return Status::Unavailable(fmt::format(
+        "no node answers at {}: check that it runs and that the path is right "
+        "({})",
+        given, channel.status().message()));
   }
   if (options.store.empty() && Env("FOREBAY_STORE").empty()) {
     auto host = wire::Channel::Connect(kHostSocket);

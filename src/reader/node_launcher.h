@@ -30,7 +30,15 @@ Result<std::string> PrivateSocket(const std::string& store);
 // forebay-node: as given, from FOREBAY_NODE_BINARY, or beside this program or library.
 Result<std::string> FindNodeBinary(const NodeOptions& options);
 
+// The socket that `options` or FOREBAY_NODE names; empty: none.
+std::string GivenSocket(const NodeOptions& options);
+// How long to wait for a named node that does not answer: it may be starting anew. Until
+// the deadline if there is a trace of it, else 30 s at most. Over at once where no node
+// was named.
+Deadline PatienceFor(const NodeOptions& options, Deadline deadline);
+
 // A channel to a running node, which is started if need be. Nothing was said on it yet.
+// A named node is tried once; kUnavailable says that it does not answer.
 Result<wire::Channel> ConnectToNode(const NodeOptions& options, Deadline deadline);
 
 }  // namespace forebay::reader

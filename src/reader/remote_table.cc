@@ -55,13 +55,17 @@ Result<std::shared_ptr<RemoteTable>> RemoteTable::Again() const {
 Status RemoteTable::OpenFirst() {
   std::lock_guard lock(mutex_);
   Deadline deadline = Deadline::After(options_.timeout);
+  std::optional<Deadline> patience;
   for (;;) {
     Status status = OpenOnNode(deadline);
     if (status.ok()) return status;
-    // The connection broke: the node may have been leaving. Anything else is the answer.
-    bool lost = status.code() == StatusCode::kUnavailable && !link_.connected() &&
-                link_.generation() > 0;
-    if (!lost || deadline.passed()) return status;
+    // The connection broke: the node may have been leaving. Or a named node does not
+    // answer: it may be starting. Anything else is the answer.
+    bool gone = status.code() == StatusCode::kUnavailable && !link_.connected();
+    if (!patience) patience = PatienceFor(options_.node, deadline);
+    bool waits = link_.generation() > 0 ? !deadline.passed() : !patience->passed();
+    if (!gone || !waits) return status;
+    if (link_.interrupted()) return Status::Cancelled("the wait was interrupted");
     std::this_thread::sleep_for(kRetryPause);
   }
 }
@@ -157,6 +161,7 @@ Status RemoteTable::WithNode(View& view, Deadline deadline,
     bool evicted = status.code() == StatusCode::kCancelled && link_.connected();
     bool again = gone || (evicted && ++cancelled <= kCancelledMax);
     if (!again || deadline.passed()) return status;
+    if (link_.interrupted()) return Status::Cancelled("the wait was interrupted");
     std::this_thread::sleep_for(kRetryPause);
   }
 }

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <thread>
 
+#include "base/start_thread.h"
 #include "reader/cancel.h"
 
 namespace forebay::reader {
@@ -21,12 +22,16 @@ using Ready = Result<std::optional<Batch>>;
 
 class Prefetch::Lane {
  public:
-  Lane(std::unique_ptr<Batches> batches, size_t ahead)
-      : made_by_(std::move(batches)), ahead_(ahead), thread_([this] { Run(); }) {}
+  static Result<std::unique_ptr<Lane>> Start(std::unique_ptr<Batches> batches,
+                                             size_t ahead) {
+    auto lane = std::unique_ptr<Lane>(new Lane(std::move(batches), ahead));
+    FB_ASSIGN_OR_RETURN(lane->thread_, StartThread([raw = lane.get()] { raw->Run(); }));
+    return lane;
+  }
 
   ~Lane() {
     Stop();
-    thread_.join();
+    if (thread_.joinable()) thread_.join();
   }
 
   void Stop() {
@@ -55,6 +60,9 @@ class Prefetch::Lane {
   }
 
  private:
+  Lane(std::unique_ptr<Batches> batches, size_t ahead)
+      : made_by_(std::move(batches)), ahead_(ahead) {}
+
   void Run() {
     CancelScope scope(&stopping_);
     while (true) {
@@ -116,7 +124,8 @@ Result<std::unique_ptr<Prefetch>> Prefetch::Make(const BatchMaker& make,
     share.shards.worker_count *= threads;
     share.start_step = worker_step / threads;
     FB_ASSIGN_OR_RETURN(auto batches, make(share));
-    prefetch->lanes_.push_back(std::make_unique<Lane>(std::move(batches), ahead));
+    FB_ASSIGN_OR_RETURN(auto lane, Lane::Start(std::move(batches), ahead));
+    prefetch->lanes_.push_back(std::move(lane));
   }
   return prefetch;
 }

@@ -142,6 +142,7 @@ Status FilesLink::TellHeld(const FilesTreePtr& tree, Deadline deadline) {
 Status FilesLink::WithNode(const FilesTreePtr& tree, Deadline deadline,
                            const std::function<Status()>& attempt) {
   int cancelled = 0;
+  std::optional<Deadline> patience;
   Deadline opened = tree->pinned == nullptr
                         ? deadline
                         : Deadline::After(std::max(deadline.Remaining(), kOpenTime));
@@ -149,13 +150,16 @@ Status FilesLink::WithNode(const FilesTreePtr& tree, Deadline deadline,
     Status status = EnsureOpen(tree, opened);
     if (status.ok()) status = attempt();
     if (status.ok()) return status;
-    // Who has a version goes on with it at the next node.
-    bool gone = status.code() == StatusCode::kUnavailable && !link_.connected() &&
-                (link_.generation() > 0 || tree->pinned != nullptr);
+    // Who has a version goes on with it at the next node; a named node may be starting.
+    if (!patience) patience = PatienceFor(link_.options(), deadline);
+    bool gone =
+        status.code() == StatusCode::kUnavailable && !link_.connected() &&
+        (link_.generation() > 0 || tree->pinned != nullptr || !patience->passed());
     // An interrupted wait loses the connection; a chunk that was evicted does not.
     bool evicted = status.code() == StatusCode::kCancelled && link_.connected();
     bool again = gone || (evicted && ++cancelled <= kCancelledMax);
     if (!again || deadline.passed()) return status;
+    if (link_.interrupted()) return Status::Cancelled("the wait was interrupted");
     std::this_thread::sleep_for(kRetryPause);
   }
 }
