@@ -91,6 +91,8 @@ forebay_folder_if_there(cli LINK forebay_reader_batches forebay_storage forebay_
 # Its verbs are in the table of all verbs, and use what that folder has for every verb.
 forebay_folder_if_there(cli/cluster LINK forebay_cli)
 target_link_libraries(forebay_cli PUBLIC forebay_cli_cluster)
+forebay_folder_if_there(cli/node LINK forebay_cli)
+target_link_libraries(forebay_cli PUBLIC forebay_cli_node)
 forebay_folder_if_there(cli/files LINK forebay_cli forebay_reader_files forebay_storage_shared
                         forebay_fuse TEST_LINK forebay_test_trees)
 target_link_libraries(forebay_cli PUBLIC forebay_cli_files)

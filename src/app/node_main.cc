@@ -153,6 +153,9 @@ forebay::Result<std::optional<gid_t>> SocketGroupOf(const Arguments& arguments) 
   return std::optional<gid_t>(group);
 }
 
+// Where a node in the background writes its log.
+std::string LogPathOf(const Arguments& arguments) { return arguments.socket + ".log"; }
+
 forebay::Result<Running> Start(const Arguments& arguments) {
   FB_ASSIGN_OR_RETURN(auto group, SocketGroupOf(arguments));
   FB_ASSIGN_OR_RETURN(auto tiers, forebay::model::ParseStoreSpec(arguments.store));
@@ -175,7 +178,8 @@ forebay::Result<Running> Start(const Arguments& arguments) {
                                       .fill_threads = arguments.fill_threads,
                                       .allowed = arguments.allowed,
                                       .named = running.datasets.get()},
-                           .idle_timeout = forebay::milliseconds(arguments.idle_ms)}));
+                           .idle_timeout = forebay::milliseconds(arguments.idle_ms),
+                           .log_path = arguments.daemon ? LogPathOf(arguments) : ""}));
   if (!arguments.heads.empty() || running.head != nullptr) {
     FB_ASSIGN_OR_RETURN(running.member, Join(arguments, running));
   } else if (!arguments.flight.empty()) {
@@ -220,7 +224,8 @@ int ServeDetached(const Arguments& arguments, int ready) {
   if (::write(ready, &failed, 1) != 1) return 1;
   ::close(ready);
   if (!running.ok()) return failed;
-  std::string log = arguments.socket + ".log";
+  std::string log = LogPathOf(arguments);
+  (void)::rename(log.c_str(), (log + ".1").c_str());  // why the one before ended
   int fd = ::open(log.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
   if (fd >= 0) {
     ::dup2(fd, 1);
@@ -246,9 +251,7 @@ int Daemonize(const Arguments& arguments) {
   ::_exit(failed);
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int Main(int argc, char** argv) {
   Arguments arguments;
   CLI::App app("Forebay's node: owns a store, fills it, hands it to readers.");
   app.add_option("--store", arguments.store, "mem:4GiB,ssd:/var/cache/forebay:100GiB")
@@ -259,7 +262,7 @@ int main(int argc, char** argv) {
       "--socket-group", arguments.socket_group,
       "a group, by name or number, whose members are served besides this user");
   app.add_option("--idle-ms", arguments.idle_ms,
-                 "leave after so long without readers; 0: never");
+                 "leave after so long without use; 0: never");
   app.add_option("--fill-memory", arguments.fill_memory, "cap of all decoding together");
   app.add_option("--fill-threads", arguments.fill_threads, "0: one per core");
   app.add_option("--allow", arguments.allowed,
@@ -309,4 +312,15 @@ int main(int argc, char** argv) {
   if (!running.ok()) return Fail(running.status());
   spdlog::info("serving {} at {}", arguments.store, arguments.socket);
   return Serve(*running);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return Main(argc, argv);
+  } catch (const std::exception& error) {
+    // Of the standard library, before the node serves anybody: no memory, no threads.
+    return Fail(Status::Full(fmt::format("the node cannot start: {}", error.what())));
+  }
 }

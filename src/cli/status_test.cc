@@ -8,6 +8,7 @@ namespace {
 NodeStatus ANode() {
   return NodeStatus::parse(R"({
     "pid": 4242, "version": "0.1.0", "socket": "/run/forebay/node.sock",
+    "log": "/run/forebay/node.sock.log",
     "uptime_seconds": 3725.5, "fills": 12, "failed_fills": 1, "fills_queued": 3,
     "source_bytes": 1048576,
     "tiers": [
@@ -21,9 +22,10 @@ NodeStatus ANode() {
 
 TEST(Status, ShowsNodesTiersAndReaders) {
   EXPECT_EQ(StatusText({ANode()}),
-            "NODE  VERSION     UP  FILLS  FAILED  QUEUED  FETCHED  READERS  SOCKET\n"
+            "NODE  VERSION     UP  FILLS  FAILED  QUEUED  FETCHED  READERS  SOCKET"
+            "                  LOG\n"
             "4242  0.1.0    1h02m     12       1       3  1.0 MiB        1  "
-            "/run/forebay/node.sock\n"
+            "/run/forebay/node.sock  /run/forebay/node.sock.log\n"
             "\n"
             "NODE  TIER                       USED    QUOTA  CHUNKS  EVICTED\n"
             "4242  mem                     1.0 KiB  4.0 KiB       2        7\n"
@@ -31,6 +33,15 @@ TEST(Status, ShowsNodesTiersAndReaders) {
             "\n"
             "NODE  READER  PROGRAM  CHUNKS    READ  TABLE\n"
             "4242      77  python        5  25.0 %  file:///data/t\n");
+}
+
+TEST(Status, ShowsNoLogOfANodeInTheForeground) {
+  NodeStatus node = ANode();
+  node["log"] = "";
+  std::string text = StatusText({node});
+  EXPECT_NE(text.find("node.sock  -\n"), text.npos) << text;
+  node.erase("log");
+  EXPECT_EQ(StatusText({node}), text);
 }
 
 TEST(Status, OfNoNodesIsEmpty) {

@@ -35,6 +35,12 @@ std::vector<NodeStatus> Objects(const NodeStatus& json, const char* key) {
   return objects;
 }
 
+// A node in the foreground logs to its stderr, and says nothing here.
+std::string LogText(const NodeStatus& node) {
+  std::string log = Text(node, "log");
+  return log.empty() ? "-" : log;
+}
+
 std::string NodesTable(const std::vector<NodeStatus>& nodes) {
   TextTable table({{"NODE", Align::kRight},
                    {"VERSION"},
@@ -44,13 +50,15 @@ std::string NodesTable(const std::vector<NodeStatus>& nodes) {
                    {"QUEUED", Align::kRight},
                    {"FETCHED", Align::kRight},
                    {"READERS", Align::kRight},
-                   {"SOCKET"}});
+                   {"SOCKET"},
+                   {"LOG"}});
   for (const NodeStatus& node : nodes) {
     auto up = milliseconds(Number(node, "uptime_seconds") * 1000);
     table.Add({Count(node, "pid"), Text(node, "version"), FormatDuration(up),
                Count(node, "fills"), Count(node, "failed_fills"),
                Count(node, "fills_queued"), FormatSize(Number(node, "source_bytes")),
-               fmt::format("{}", Objects(node, "readers").size()), Text(node, "socket")});
+               fmt::format("{}", Objects(node, "readers").size()), Text(node, "socket"),
+               LogText(node)});
   }
   return table.ToString();
 }

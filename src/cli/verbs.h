@@ -20,6 +20,7 @@ Run DeclareRefresh(CLI::App& app);
 Run DeclareStatus(CLI::App& app);
 Run DeclareStore(CLI::App& app);
 Run DeclareNode(CLI::App& app);
+Run DeclareNodeStop(CLI::App& app);
 Run DeclareNodeDrain(CLI::App& app);
 Run DeclareNodes(CLI::App& app);
 Run DeclareServe(CLI::App& app);

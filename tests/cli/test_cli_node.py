@@ -114,6 +114,57 @@ def test_status_shows_who_reads(cli, start, table):
         bench.wait()
 
 
+def test_a_private_node_is_stopped_by_name_and_shows_its_log(cli, table):
+    pid = cli.json("inspect", table)["node_pid"]
+    (status,) = cli.json("status")["nodes"]
+    assert status["log"] == status["socket"] + ".log" and Path(status["log"]).exists()
+    assert status["log"] in cli.run("status").stdout
+    wrong = cli.run("node", "stop", pid + 1)
+    assert wrong.returncode == 3 and str(pid + 1) in wrong.stderr and is_alive(pid)
+    assert cli.json("node", "stop", pid) == {
+        "stopped": [{"pid": pid, "socket": status["socket"]}]}
+    assert not is_alive(pid) and cli.json("status") == {"nodes": []}
+    # The next reader starts the next one, and the log of the first is kept.
+    assert cli.json("inspect", table)["node_pid"] != pid
+    assert Path(status["log"] + ".1").exists()
+
+
+def test_stop_ends_the_only_node_or_all_and_never_one_of_several(cli, start, tmp_path):
+    nodes = [start(), start("--store", f"ssd:{tmp_path}/b")]
+    several = cli.run("node", "stop")
+    assert several.returncode == 2 and "--all" in several.stderr
+    assert all(is_alive(node.pid) for node in nodes)
+    assert {n["pid"] for n in cli.json("node", "stop", "--all")["stopped"]} == {
+        node.pid for node in nodes}
+    assert [node.wait(timeout=30) for node in nodes] == [0, 0]
+    last = start()
+    assert f"stopped node {last.pid}" in cli.run("node", "stop").stdout
+    assert last.wait(timeout=30) == 0
+    none = cli.run("node", "stop")
+    assert none.returncode == 0 and none.stdout == "" and "no private node" in none.stderr
+
+
+def test_asking_does_not_keep_a_node(cli, start):
+    node = start("--idle-ms", 300)
+    wait_until(lambda: cli.run("status", "-o", "json") and node.poll() is not None,
+               "the node is kept by those who ask")
+    assert node.wait() == 0
+
+
+def test_a_reader_waits_for_a_named_node_that_is_being_restarted(cli, start, table):
+    socket = cli.runtime / "s"
+    cli.env["FOREBAY_NODE"] = str(socket)
+    start("--socket", socket, socket=socket).kill()
+    waiting = subprocess.Popen([BIN / "forebay", "inspect", table, "-o", "json"], env=cli.env,
+                               stdout=subprocess.PIPE, text=True)
+    node = start("--socket", socket, socket=socket)
+    assert json.loads(waiting.communicate(timeout=60)[0])["node_pid"] == node.pid
+    node.kill()
+    node.wait()
+    late = cli.run("inspect", table, "--timeout", "1s")
+    assert late.returncode == 8 and str(socket) in late.stderr
+
+
 def test_a_hung_node_is_named_and_does_not_hang_status(cli, start):
     node = start()
     os.kill(node.pid, signal.SIGSTOP)

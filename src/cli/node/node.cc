@@ -1,5 +1,5 @@
-// forebay node: becomes forebay-node, which lies beside this program. forebay node drain
-// is a call of the head.
+// forebay node: becomes forebay-node, which lies beside this program. forebay node stop
+// ends one; forebay node drain is a call of the head.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -56,8 +56,11 @@ Run DeclareNode(CLI::App& app) {
   CLI::App* drain = app.add_subcommand(
       "drain", "Take a node out of its cluster: its place goes at once");
   Run run_drain = DeclareNodeDrain(*drain);
-  return [arguments, &app, drain, run_drain]() -> Result<ExitCode> {
+  CLI::App* stop = app.add_subcommand("stop", "End a private node of this host");
+  Run run_stop = DeclareNodeStop(*stop);
+  return [=, &app]() -> Result<ExitCode> {
     if (drain->parsed()) return run_drain();
+    if (stop->parsed()) return run_stop();
     arguments->rest = app.remaining();
     FB_ASSIGN_OR_RETURN(std::vector<std::string> command, CommandOf(*arguments));
     return Become(command);
