@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "base/start_thread.h"
 
 namespace forebay::cluster {
 namespace {
@@ -37,7 +38,7 @@ Result<std::unique_ptr<HeadLink>> HeadLink::Start(Options options) {
   if (link->caller_ == nullptr) {
     FB_ASSIGN_OR_RETURN(link->caller_, HeadClient::Make(link->options_.client));
   }
-  link->thread_ = std::thread([raw = link.get()] { raw->Run(); });
+  FB_ASSIGN_OR_RETURN(link->thread_, StartThread([raw = link.get()] { raw->Run(); }));
   return link;
 }
 

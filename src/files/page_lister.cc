@@ -4,6 +4,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/start_thread.h"
+
 namespace forebay::files {
 namespace {
 
@@ -23,7 +25,9 @@ Status PageLister::Run(Deadline deadline) {
   status_ = Status::OK();
   std::vector<std::thread> threads;
   for (size_t i = 1; i < options_.thread_count; ++i) {
-    threads.emplace_back([&] { Work(deadline); });
+    auto thread = StartThread([&] { Work(deadline); });
+    if (!thread.ok()) break;  // those that run do it all
+    threads.push_back(*std::move(thread));
   }
   Work(deadline);
   for (std::thread& thread : threads) thread.join();

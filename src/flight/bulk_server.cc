@@ -8,6 +8,7 @@
 #include "base/bytes.h"
 #include "base/log.h"
 #include "base/mapping.h"
+#include "base/start_thread.h"
 #include "flight/call_scope.h"
 #include "wire/authenticate.h"
 
@@ -38,13 +39,14 @@ Result<std::unique_ptr<BulkServer>> BulkServer::Start(Options options) {
   FB_ASSIGN_OR_RETURN(BulkListener listener, BulkListener::Listen(options.host));
   auto server = std::unique_ptr<BulkServer>(
       new BulkServer(std::move(options), std::move(listener)));
-  server->acceptor_ = std::thread([raw = server.get()] { raw->Accept(); });
+  FB_ASSIGN_OR_RETURN(server->acceptor_,
+                      StartThread([raw = server.get()] { raw->Accept(); }));
   return server;
 }
 
 BulkServer::~BulkServer() {
   stopping_ = true;
-  acceptor_.join();
+  if (acceptor_.joinable()) acceptor_.join();
   Reap(/*all=*/true);
 }
 
@@ -57,6 +59,10 @@ void BulkServer::Accept() {
         ::accept4(listener_.fd.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (fd.valid() && connections_.size() < options_.connections_max) {
       Admit(std::move(fd));
+    } else if (!fd.valid() && poll.revents != 0) {
+      // Whoever could not be accepted (no descriptor is left) stays in the backlog, and
+      // the listener readable: without a pause this would spin.
+      std::this_thread::sleep_for(kTick);
     }
   }
 }
@@ -64,10 +70,18 @@ void BulkServer::Accept() {
 void BulkServer::Admit(UniqueFd fd) {
   Connection& connection = connections_.emplace_back();
   auto socket = std::make_shared<BulkSocket>(std::move(fd));
-  connection.thread = std::thread([this, &connection, socket] {
+  auto thread = StartThread([this, &connection, socket] {
     Serve(std::move(*socket));
     connection.ended = true;
   });
+  if (thread.ok()) {
+    connection.thread = *std::move(thread);
+    return;
+  }
+  // The peer asks another node.
+  (void)SendFailure(*socket, thread.status(), Patience(milliseconds(0)));
+  connections_.pop_back();
+  spdlog::warn("bulk: a peer was turned away: {}", thread.status().message());
 }
 
 void BulkServer::Reap(bool all) {

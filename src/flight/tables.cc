@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "base/log.h"
+#include "base/start_thread.h"
 #include "base/uri.h"
 #include "flight/call_scope.h"
 
@@ -28,7 +30,12 @@ Tables::Tables(Options options)
 
 std::shared_ptr<Tables> Tables::Make(Options options) {
   auto tables = std::shared_ptr<Tables>(new Tables(std::move(options)));
-  tables->keeper_ = std::thread([raw = tables.get()] { raw->KeepHouse(); });
+  auto keeper = StartThread([raw = tables.get()] { raw->KeepHouse(); });
+  if (keeper.ok()) {
+    tables->keeper_ = *std::move(keeper);
+  } else {
+    spdlog::warn("tables that nobody reads stay open: {}", keeper.status().message());
+  }
   return tables;
 }
 
@@ -38,7 +45,7 @@ Tables::~Tables() {
     stopping_ = true;
   }
   wake_.notify_all();
-  keeper_.join();
+  if (keeper_.joinable()) keeper_.join();
 }
 
 Result<NamedDataset> Tables::Resolve(const TableName& name) const {

@@ -8,6 +8,7 @@
 #include <mutex>
 
 #include "base/log.h"
+#include "base/start_thread.h"
 #include "base/uri.h"
 #include "fuse/kernel_protocol.h"
 
@@ -118,7 +119,14 @@ Serving::Serving(Options options)
     : options_(std::move(options)),
       waiting_({.source_count = options_.filesystem->source_count()}) {
   for (int fd : options_.channels) {
-    threads_.emplace_back([this, fd] { Run(Channel(fd)); });
+    auto thread = StartThread([this, fd] { Run(Channel(fd)); });
+    // All channels bring the requests of one queue: one thread is enough to go on.
+    if (!thread.ok() && !threads_.empty()) break;
+    if (!thread.ok()) {
+      spdlog::error("{}; the serving process ends", thread.status().message());
+      std::_Exit(1);  // the supervisor starts the next one
+    }
+    threads_.push_back(*std::move(thread));
   }
 }
 

@@ -2,11 +2,20 @@
 
 #include <utility>
 
+#include "base/log.h"
+#include "base/start_thread.h"
+
 namespace forebay::fuse {
 
 WaitingRoom::WaitingRoom(Options options) : options_(options) {
   for (size_t i = 0; i < options_.patient_max + options_.brisk_max; ++i) {
-    threads_.emplace_back([this] { Run(); });
+    auto thread = StartThread([this] { Run(); });
+    if (!thread.ok()) {
+      spdlog::warn("requests are answered by {} threads instead of {}: {}", i,
+                   options_.patient_max + options_.brisk_max, thread.status().message());
+      return;
+    }
+    threads_.push_back(*std::move(thread));
   }
 }
 
@@ -20,6 +29,10 @@ WaitingRoom::~WaitingRoom() {
 }
 
 void WaitingRoom::Submit(uint32_t source, Task task) {
+  if (threads_.empty()) {
+    task(Patience::kWait);
+    return;
+  }
   {
     std::lock_guard lock(mutex_);
     fresh_.push_back({source, std::move(task)});

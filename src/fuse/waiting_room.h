@@ -35,6 +35,7 @@ class WaitingRoom {
   enum class Patience { kWait, kTry };
   // False after kTry: it has to be run again with kWait.
   using Task = std::function<bool(Patience)>;
+  // At the limit of threads there are fewer of them; without any the caller waits.
   void Submit(uint32_t source, Task task);
 
  private:

@@ -9,6 +9,7 @@
 
 #include "base/errno_status.h"
 #include "base/log.h"
+#include "base/start_thread.h"
 #include "cluster/head_client.h"
 
 namespace forebay::head {
@@ -71,7 +72,7 @@ Result<std::unique_ptr<Head>> Head::Start(Options options) {
   } else {
     FB_RETURN_NOT_OK(head->LeadAlone());
   }
-  head->thread_ = std::thread([raw] { raw->Run(); });
+  FB_ASSIGN_OR_RETURN(head->thread_, StartThread([raw] { raw->Run(); }));
   return head;
 }
 

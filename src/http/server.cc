@@ -20,6 +20,7 @@
 
 #include "base/errno_status.h"
 #include "base/log.h"
+#include "base/start_thread.h"
 #include "base/thread_pool.h"
 #include "base/unique_fd.h"
 
@@ -358,7 +359,8 @@ Result<std::unique_ptr<Server>> Server::Start(const ServerOptions& options,
   }
   server->loop_ =
       std::make_unique<Loop>(options, std::move(answer), std::move(descriptors));
-  server->thread_ = std::thread([loop = server->loop_.get()] { loop->Run(); });
+  FB_ASSIGN_OR_RETURN(server->thread_,
+                      StartThread([loop = server->loop_.get()] { loop->Run(); }));
   return server;
 }
 

@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "base/errno_status.h"
+#include "base/start_thread.h"
 #include "source/identity.h"
 
 namespace forebay::source {
@@ -94,10 +95,12 @@ class Walk {
   }
 
   // This thread takes one of the folders; the others are for those that wait, or for new
-  // ones.
+  // ones. Where no more threads can be started, those that run do it all.
   void AddThreads() {
-    for (size_t i = 1; i < waiting_.size() && i < kThreadsMax; ++i) {
-      if (i > threads_.size()) threads_.emplace_back([this] { Work(); });
+    while (threads_.size() + 1 < std::min(waiting_.size(), kThreadsMax)) {
+      auto thread = StartThread([this] { Work(); });
+      if (!thread.ok()) break;
+      threads_.push_back(*std::move(thread));
     }
     if (waiting_.size() > 1) wake_.notify_all();
   }
