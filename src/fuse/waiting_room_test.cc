@@ -5,6 +5,8 @@
 #include <atomic>
 #include <future>
 
+#include "support/no_threads.h"
+
 namespace forebay::fuse {
 namespace {
 
@@ -117,6 +119,20 @@ TEST(WaitingRoom, TheOnlySourceHasAllRoom) {
   only.AwaitWaiting(8);
   only.Answer();
   only.AwaitDone(50);
+}
+
+TEST(WaitingRoom, LetsTheCallerWaitWhereNoThreadCanBeStarted) {
+  testing_support::NoThreads limit;
+  WaitingRoom room({.patient_max = 8, .brisk_max = 2});
+  int done = 0;
+  for (int i = 0; i < 3; ++i) {
+    room.Submit(0, [&](Patience patience) {
+      EXPECT_EQ(patience, Patience::kWait);
+      ++done;
+      return true;
+    });
+  }
+  EXPECT_EQ(done, 3);
 }
 
 }  // namespace

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <future>
 
+#include "support/no_threads.h"
+
 namespace forebay::source {
 namespace {
 
@@ -31,6 +33,13 @@ TEST(TreeWalk, FindsEverythingOnceAndInOrder) {
   EXPECT_EQ(uris.size(), 1111);
   EXPECT_TRUE(std::ranges::is_sorted(uris));
   EXPECT_EQ(std::ranges::adjacent_find(uris), uris.end());
+}
+
+TEST(TreeWalk, FindsEverythingWhereNoThreadCanBeStarted) {
+  testing_support::NoThreads limit;
+  auto tree = WalkFolders({.name = "root"}, Branch);
+  ASSERT_TRUE(tree.ok()) << tree.status();
+  EXPECT_EQ(tree->objects.size(), 1111U);
 }
 
 TEST(TreeWalk, ListsFoldersBesideEachOther) {

@@ -7,6 +7,8 @@
 #include <atomic>
 #include <thread>
 
+#include "support/no_threads.h"
+
 namespace forebay::reader {
 namespace {
 
@@ -81,6 +83,15 @@ TEST(Prefetch, KeepsTheOrderOfOneStreamWithAnyNumberOfThreads) {
       EXPECT_EQ(StepsOf(*setting.Make()), Every(start, 101)) << threads << ' ' << start;
     }
   }
+}
+
+TEST(Prefetch, SaysThatNoThreadCanBeStarted) {
+  Setting setting(100);
+  auto make = [&](const BatchShare& share) -> Result<std::unique_ptr<Batches>> {
+    return std::unique_ptr<Batches>(std::make_unique<Steps>(share, setting.faults));
+  };
+  testing_support::NoThreads limit;
+  EXPECT_EQ(Prefetch::Make(make, setting.options).status().code(), StatusCode::kFull);
 }
 
 TEST(Prefetch, DeliversTheStepsOfAWorkerOnly) {
