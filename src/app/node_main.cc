@@ -210,7 +210,16 @@ int Serve(Running& running) {
   return status.ok() ? 0 : Fail(status);
 }
 
-// In the child: start, tell the waiting parent, then write to a log file of our own.
+// What is said from now on goes to the log; that of the node before says why it ended.
+void LogTo(const std::string& path) {
+  (void)::rename(path.c_str(), (path + ".1").c_str());
+  int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  if (fd < 0) return;
+  ::dup2(fd, 1);
+  ::dup2(fd, 2);
+}
+
+// In the child: start, write to a log file of our own, tell the waiting parent.
 int ServeDetached(const Arguments& arguments, int ready) {
   ::setsid();
   auto running = Start(arguments);
@@ -221,16 +230,10 @@ int ServeDetached(const Arguments& arguments, int ready) {
     failed = 0;  // another node was faster: its socket serves as well
   }
   if (failed != 0) Fail(running.status());
+  if (running.ok()) LogTo(LogPathOf(arguments));
   if (::write(ready, &failed, 1) != 1) return 1;
   ::close(ready);
   if (!running.ok()) return failed;
-  std::string log = LogPathOf(arguments);
-  (void)::rename(log.c_str(), (log + ".1").c_str());  // why the one before ended
-  int fd = ::open(log.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-  if (fd >= 0) {
-    ::dup2(fd, 1);
-    ::dup2(fd, 2);
-  }
   return Serve(*running);
 }
 
