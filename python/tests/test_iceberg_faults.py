@@ -88,6 +88,11 @@ def test_counts_that_differ_are_an_error(table, store):
     def change(metadata):
         metadata["snapshots"][-1]["summary"]["total-records"] = "2999"
     edit_metadata(table, change)
+    with pytest.raises(forebay.CorruptData, match="forebay.ignore-summary=true"):
+        forebay.open(table.folder, store=store)
+    trusting = forebay.open(table.folder, store=store, options={"forebay.ignore-summary": True})
+    assert len(trusting) == 3000
+    # What one caller trusts is nobody else's version.
     with pytest.raises(forebay.CorruptData, match="total-records"):
         forebay.open(table.folder, store=store)
 
