@@ -45,6 +45,7 @@ Result<std::shared_ptr<RemoteTable>> RemoteTable::Open(const std::string& uri,
 Result<std::shared_ptr<RemoteTable>> RemoteTable::Again() const {
   auto table = std::shared_ptr<RemoteTable>(new RemoteTable(uri_, options_));
   table->manifest_ = manifest_;
+  table->shown_columns_ = shown_columns_;
   table->manifest_fd_ =
       UniqueFd(::fcntl(manifest_fd_.get(), F_DUPFD_CLOEXEC, /*at least*/ 3));
   if (!table->manifest_fd_.valid()) return ErrnoStatus(errno, "keep a manifest open");

@@ -90,6 +90,20 @@ def test_a_dataset_has_the_columns_it_was_made_with(table, alone):
         assert info.schema.names == ["x", "id"]
 
 
+def test_streams_that_overlap_have_the_columns_of_their_dataset(table):
+    """Too much to be on its way at once: the first ones are open while the others begin."""
+    with Cluster(1) as cluster:
+        cluster.create("events", table, columns=["wide", "id"])
+        ticket = flight.Ticket(json.dumps({"dataset": "events"}))
+        with flight.connect(f"grpc://{cluster.nodes[0].flight}") as client:
+            streams = [client.do_get(ticket) for _ in range(3)]
+            firsts = [stream.read_chunk().data for stream in streams]
+            assert [first.schema.names for first in firsts] == [["wide", "id"]] * 3
+            ids = [np.concatenate([first["id"], *(batch.data["id"] for batch in stream)])
+                   for first, stream in zip(firsts, streams)]
+        assert all((each == np.arange(ROWS)).all() for each in ids)
+
+
 def test_a_filter_may_be_given_with_a_name(tmp_path):
     folder = tmp_path / "table"
     folder.mkdir()
