@@ -82,8 +82,9 @@ forebay_folder_if_there(flight ARROW LINK forebay_reader_request forebay_table f
                         nlohmann_json::nlohmann_json)
 forebay_folder_if_there(cache ARROW LINK forebay_storage forebay_source forebay_table_dataset forebay_files
                         forebay_plan)
+forebay_folder_if_there(node/peers ARROW LINK forebay_cluster forebay_flight)
 forebay_folder_if_there(node ARROW LINK forebay_cache forebay_wire forebay_cluster forebay_flight
-                        nlohmann_json::nlohmann_json)
+                        forebay_node_peers nlohmann_json::nlohmann_json)
 forebay_folder_if_there(head ARROW LINK forebay_cluster forebay_storage forebay_files forebay_table_dataset
                         TEST_LINK forebay_test_support)
 forebay_folder_if_there(kubeflow ARROW LINK forebay_head forebay_flight)

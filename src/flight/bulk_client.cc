@@ -1,7 +1,9 @@
 #include "flight/bulk_client.h"
 
 #include <algorithm>
+#include <limits>
 #include <memory>
+#include <nlohmann/json.hpp>
 
 #include "base/bytes.h"
 
@@ -30,7 +32,7 @@ class Answer {
   Status Receive(size_t count) {
     for (uint32_t index = 0;; ++index) {
       FB_ASSIGN_OR_RETURN(BulkHeader header, Header());
-      if (header.kind == BulkHeader::Kind::kFailure) return Failure(header.size);
+      if (header.kind == BulkHeader::Kind::kFailure) return Failure(header);
       bool last = index == count;
       bool right = last
                        ? header.kind == BulkHeader::Kind::kEnd
@@ -78,11 +80,13 @@ class Answer {
     return sink_->End();
   }
 
-  Status Failure(uint64_t size) {
+  Status Failure(const BulkHeader& header) {
+    const uint64_t size = header.size;
     if (size < 4 || size > kFailureBytesMax) {
       return Status::Corrupt("a peer's failure is malformed");
     }
     FB_RETURN_NOT_OK(socket_->Receive(buffer_->bytes, size, patience_));
+    FB_RETURN_NOT_OK(header.CheckBody({buffer_->bytes, size}));
     Decoder in({buffer_->bytes, 4});
     auto code = in.Get<uint32_t>();
     bool known = code > 0 && code <= static_cast<uint32_t>(StatusCode::kInternal);
@@ -101,6 +105,19 @@ class Answer {
 };
 
 }  // namespace
+
+int BulkPortIn(std::string_view answer) {
+  auto parsed = nlohmann::json::parse(answer, nullptr, /*allow_exceptions=*/false);
+  if (!parsed.is_object()) return 0;
+  auto number = [&](const char* name) {
+    auto found = parsed.find(name);
+    bool there = found != parsed.end() && found->is_number_unsigned();
+    return there ? found->get<uint64_t>() : 0;
+  };
+  constexpr uint64_t kPortMax = std::numeric_limits<uint16_t>::max();
+  bool ours = number("version") == BulkHeader::kVersion && number("port") <= kPortMax;
+  return ours ? static_cast<int>(number("port")) : 0;
+}
 
 std::optional<BulkSocket> BulkClient::Idle(const Place& place) {
   std::lock_guard lock(mutex_);

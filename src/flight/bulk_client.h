@@ -6,6 +6,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -13,6 +14,10 @@
 #include "flight/peer_client.h"
 
 namespace forebay::flight {
+
+// The port that the action `bulk` tells; 0 where there is none, and where it speaks
+// another version: Flight is the way to such a peer.
+int BulkPortIn(std::string_view answer);
 
 class BulkClient {
  public:

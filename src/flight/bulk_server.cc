@@ -3,6 +3,7 @@
 #include <poll.h>
 #include <sys/socket.h>
 
+#include <cerrno>
 #include <cstring>
 
 #include "base/bytes.h"
@@ -29,7 +30,9 @@ Status SendFailure(BulkSocket& socket, const Status& status,
   Encoder body;
   body.Put(static_cast<uint32_t>(status.code()));
   std::string bytes = body.Take() + status.message();
-  BulkHeader header{.kind = BulkHeader::Kind::kFailure, .size = bytes.size()};
+  BulkHeader header{.kind = BulkHeader::Kind::kFailure,
+                    .size = bytes.size(),
+                    .checksum = HashBytes(bytes)};
   return socket.Send(header.Encode() + bytes, patience);
 }
 
@@ -57,6 +60,10 @@ void BulkServer::Accept() {
     Reap(/*all=*/false);
     UniqueFd fd(
         ::accept4(listener_.fd.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    bool none = !fd.valid() && (errno == EAGAIN || errno == EWOULDBLOCK);
+    // Whoever waits keeps the listener readable: without descriptors left, polling at
+    // once again would do nothing else.
+    if (!fd.valid() && !none) std::this_thread::sleep_for(kTick);
     if (fd.valid() && connections_.size() < options_.connections_max) {
       Admit(std::move(fd));
     } else if (!fd.valid() && poll.revents != 0) {
@@ -131,8 +138,9 @@ Status BulkServer::ServeOne(Peer& peer, milliseconds idle_time) {
   bytes.resize(header.size);
   FB_RETURN_NOT_OK(
       peer.socket.Receive(bytes.data(), bytes.size(), PatienceFor(bytes.size())));
-  Status refusal;
-  FB_RETURN_NOT_OK(Answer(header, bytes, peer, &refusal));
+  // Of a damaged question the answer would be right and yet not what was asked for.
+  Status refusal = header.CheckBody(bytes);
+  if (refusal.ok()) FB_RETURN_NOT_OK(Answer(header, bytes, peer, &refusal));
   if (refusal.ok()) return refusal;
   return SendFailure(peer.socket, refusal, Patience(options_.stall_time));
 }
@@ -208,7 +216,9 @@ Status BulkServer::AnswerRows(std::string_view descriptor, std::string_view rows
     return Status::OK();
   }
   auto patience = PatienceFor(chunk->size());
-  BulkHeader header{.kind = BulkHeader::Kind::kChunk, .size = chunk->size()};
+  BulkHeader header{.kind = BulkHeader::Kind::kChunk,
+                    .size = chunk->size(),
+                    .checksum = chunk->checksum()};
   FB_RETURN_NOT_OK(peer.socket.Send(header.Encode(), patience));
   FB_RETURN_NOT_OK(chunk->Write([&](const void* data, size_t size) {
     return peer.socket.Send({static_cast<const char*>(data), size}, patience);

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 #include <memory>
 
 #include "base/bytes.h"
@@ -172,6 +173,18 @@ Result<BulkListener> BulkListener::Listen(const std::string& host, int port) {
   return listener;
 }
 
+namespace {
+
+constexpr size_t kCheckOffset = 20;  // of the header's own checksum, a u32
+
+// Of the header with zeros in the place of the checksum.
+uint32_t CheckOf(std::string header) {
+  std::memset(header.data() + kCheckOffset, 0, sizeof(uint32_t));
+  return static_cast<uint32_t>(HashBytes(header).low);
+}
+
+}  // namespace
+
 std::string BulkHeader::Encode() const {
   Encoder out;
   out.Put(kMagic);
@@ -183,7 +196,10 @@ std::string BulkHeader::Encode() const {
     out.Put(hash.high);
     out.Put(hash.low);
   }
-  return out.Take();
+  std::string bytes = out.Take();
+  uint32_t check = CheckOf(bytes);
+  std::memcpy(bytes.data() + kCheckOffset, &check, sizeof(check));
+  return bytes;
 }
 
 Result<BulkHeader> BulkHeader::Decode(std::string_view bytes) {
@@ -193,7 +209,7 @@ Result<BulkHeader> BulkHeader::Decode(std::string_view bytes) {
   auto kind = in.Get<uint32_t>();
   header.size = in.Get<uint64_t>();
   header.index = in.Get<uint32_t>();
-  in.Get<uint32_t>();
+  auto check = in.Get<uint32_t>();
   for (Hash128* hash : {&header.key, &header.checksum}) {
     hash->high = in.Get<uint64_t>();
     hash->low = in.Get<uint64_t>();
@@ -202,8 +218,16 @@ Result<BulkHeader> BulkHeader::Decode(std::string_view bytes) {
   if (!in.done() || magic != kMagic || !known) {
     return Status::Corrupt("what came over the bulk channel is not Forebay's");
   }
+  if (check != CheckOf(std::string(bytes))) {
+    return Status::Corrupt("a header was damaged on its way over the bulk channel");
+  }
   header.kind = static_cast<Kind>(kind);
   return header;
+}
+
+Status BulkHeader::CheckBody(std::string_view body) const {
+  if (HashBytes(body) == checksum) return Status::OK();
+  return Status::Corrupt("a message was damaged on its way over the bulk channel");
 }
 
 }  // namespace forebay::flight

@@ -53,7 +53,8 @@ struct BulkListener {
   static Result<BulkListener> Listen(const std::string& host, int port = 0);
 };
 
-// What goes before everything that is sent. The same size for all.
+// What goes before everything that is sent. The same size for all. Carries a checksum of
+// itself, so that a flipped bit cannot make it say something else.
 struct BulkHeader {
   enum class Kind : uint32_t {
     kRequest = 1,  // `size` bytes of a ticket follow
@@ -63,17 +64,22 @@ struct BulkHeader {
     kRows = 5,     // `index` bytes of a descriptor of rows, then row numbers (u64 each)
     kWorking = 6,  // nothing follows: the answer is being made
   };
-  static constexpr uint32_t kMagic = 0x324B4246;  // "FBK2"
+  static constexpr uint32_t kVersion = 3;         // told with the port
+  static constexpr uint32_t kMagic = 0x334B4246;  // "FBK3"
   static constexpr size_t kBytes = 56;
 
   Kind kind = Kind::kRequest;
   uint64_t size = 0;
   uint32_t index = 0;
   Hash128 key{};
+  // Of what follows: HashBytes, but of a stored chunk as the store names it.
   Hash128 checksum{};
 
   std::string Encode() const;
+  // kCorrupt: not a header, or a damaged one.
   static Result<BulkHeader> Decode(std::string_view bytes);
+  // kCorrupt: `body` is not what the sender sent.
+  Status CheckBody(std::string_view body) const;
 };
 
 }  // namespace forebay::flight

@@ -6,7 +6,6 @@
 
 #include <map>
 #include <mutex>
-#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "base/address.h"
@@ -14,7 +13,6 @@
 #include "flight/bulk_client.h"
 #include "flight/chunk_stream.h"
 #include "flight/flight_status.h"
-#include "flight/served_rows.h"
 
 namespace forebay::flight {
 namespace {
@@ -142,9 +140,12 @@ class PeerClient::Connections {
   }
   void SetBulkPort(const std::string& address, int port) {
     std::lock_guard lock(mutex_);
-    peers_[address].bulk_port = port;
-    peers_[address].bulk_until =
-        port != 0 ? TimePoint::max() : Clock::Real().Now() + kNoBulkTime;
+    Peer& peer = peers_[address];
+    // A peer that came back listens elsewhere: nobody would ever look at what is open to
+    // the old port.
+    if (peer.bulk_port != port) ForgetBulk(address, peer);
+    peer.bulk_port = port;
+    peer.bulk_until = port != 0 ? TimePoint::max() : Clock::Real().Now() + kNoBulkTime;
   }
   BulkClient& bulk() { return bulk_; }
 
@@ -155,8 +156,7 @@ class PeerClient::Connections {
     if (found == peers_.end()) return;
     peer = std::move(found->second);
     peers_.erase(found);
-    auto at = ParseAddress(address);
-    if (at.ok() && peer.bulk_port > 0) bulk_.Forget({at->host, peer.bulk_port});
+    ForgetBulk(address, peer);
   }
 
  private:
@@ -166,6 +166,11 @@ class PeerClient::Connections {
     int bulk_port = kUnknownPort;
     TimePoint bulk_until{};
   };
+  void ForgetBulk(const std::string& address, const Peer& peer) {
+    auto at = ParseAddress(address);
+    if (at.ok() && peer.bulk_port > 0) bulk_.Forget({at->host, peer.bulk_port});
+  }
+
   BulkClient bulk_;
   const Options options_;
   std::mutex mutex_;
@@ -194,13 +199,7 @@ Result<int> PeerClient::AskBulkPort(const std::string& address,
     return status;
   }
   if (*result == nullptr || (*result)->body == nullptr) return 0;
-  auto parsed =
-      nlohmann::json::parse((*result)->body->ToString(), nullptr, /*exceptions=*/false);
-  if (!parsed.is_object() || !parsed.contains("port") ||
-      !parsed["port"].is_number_unsigned()) {
-    return 0;
-  }
-  return parsed["port"].get<uint16_t>();
+  return BulkPortIn((*result)->body->ToString());
 }
 
 std::optional<Status> PeerClient::FetchByBulk(const std::string& address,
@@ -237,36 +236,18 @@ Status PeerClient::FetchChunks(const std::string& address, const ChunkRequest& r
   return FetchByFlight(address, request, sink, options);
 }
 
-namespace {
-
-// Of a peer nothing is believed: buffers may be shorter than the batch says.
-Status CheckRows(const arrow::RecordBatch& batch, const RowsRequest& request,
-                 size_t row_count) {
-  bool right = static_cast<size_t>(batch.num_rows()) == row_count &&
-               (!request.columns || batch.schema()->field_names() == *request.columns);
-  if (!right) return Status::Corrupt("a peer sent other rows than it was asked for");
-  return FromArrow(batch.ValidateFull());
-}
-
-}  // namespace
-
 Status PeerClient::FetchRows(const std::string& address, const RowsRequest& request,
                              std::span<const uint64_t> rows, ChunkSink& sink,
                              const CallOptions& options) {
   auto status = FetchByBulk(address, BulkRequest::Of(request, rows), sink, options);
   if (status) return *std::move(status);
   sink.WillBeSilent();
-  FB_ASSIGN_OR_RETURN(auto stream, GatherRows(address, request, options));
+  RowsRequest as_chunk = request;
+  as_chunk.as_chunk = true;
+  FB_ASSIGN_OR_RETURN(auto stream, GatherRows(address, as_chunk, options));
   FB_RETURN_NOT_OK(stream->Ask(rows));
   FB_RETURN_NOT_OK(stream->Finish());
-  FB_ASSIGN_OR_RETURN(auto batch, stream->Next());
-  if (batch == nullptr) return Status::Unavailable("a peer broke off before its rows");
-  FB_RETURN_NOT_OK(CheckRows(*batch, request, rows.size()));
-  FB_ASSIGN_OR_RETURN(RowChunk chunk, RowChunk::Make(std::move(batch)));
-  FB_RETURN_NOT_OK(sink.Begin({.size = chunk.size()}));
-  FB_RETURN_NOT_OK(chunk.Write(
-      [&](const void* data, size_t size) { return sink.Append(data, size); }));
-  return sink.End();
+  return stream->TakeChunk(sink);
 }
 
 Status PeerClient::FetchByFlight(const std::string& address, const ChunkRequest& request,
@@ -294,6 +275,7 @@ struct RowStream::Call {
   af::FlightClient::DoExchangeResult exchange;
   CallOptions options;
   std::shared_ptr<arrow::Schema> schema;
+  std::string descriptor{};  // of rows as chunks; empty: they come as batches
   std::optional<std::stop_callback<std::function<void()>>> cancel;
   bool finished = false;
 };
@@ -310,13 +292,15 @@ Result<std::unique_ptr<RowStream>> PeerClient::GatherRows(const std::string& add
                                                           const RowsRequest& request,
                                                           const CallOptions& options) {
   FB_ASSIGN_OR_RETURN(auto client, connections_->Get(address));
+  std::string descriptor = request.ToJson();
   auto opened = client->DoExchange(FlightOptions(options),
-                                   af::FlightDescriptor::Command(request.ToJson()));
+                                   af::FlightDescriptor::Command(descriptor));
   if (!opened.ok()) return Outcome(FromFlight(opened.status()), options);
   auto call = std::make_unique<RowStream::Call>();
   call->client = std::move(client);
   call->exchange = std::move(opened).MoveValueUnsafe();
   call->options = options;
+  if (request.as_chunk) call->descriptor = std::move(descriptor);
   call->schema = arrow::schema({arrow::field("row", arrow::uint64(), false)});
   auto begun = call->exchange.writer->Begin(call->schema);
   if (!begun.ok()) return Outcome(FromFlight(begun), options);
@@ -337,6 +321,13 @@ Status RowStream::Ask(std::span<const uint64_t> rows) {
   // gRPC may keep the slices until they are sent, and `rows` is the caller's.
   auto copied = batch->CopyTo(arrow::default_cpu_memory_manager());
   if (!copied.ok()) return FromArrow(copied.status());
+  if (!call_->descriptor.empty()) {
+    ChunkHeader header{.size = rows.size_bytes(),
+                       .checksum = RowsChecksum(call_->descriptor, rows)};
+    return Outcome(FromFlight(call_->exchange.writer->WriteWithMetadata(
+                       **copied, arrow::Buffer::FromString(header.Encode()))),
+                   call_->options);
+  }
   return Outcome(FromFlight(call_->exchange.writer->WriteRecordBatch(**copied)),
                  call_->options);
 }
@@ -349,6 +340,17 @@ Result<std::shared_ptr<arrow::RecordBatch>> RowStream::Next() {
   auto message = call_->exchange.reader->Next();
   if (!message.ok()) return Outcome(FromFlight(message.status()), call_->options);
   return message->data;
+}
+
+Status RowStream::TakeChunk(ChunkSink& sink) {
+  ChunkReceiver receiver(1, &sink);
+  while (!receiver.Finish().ok()) {
+    auto message = call_->exchange.reader->Next();
+    if (!message.ok()) return Outcome(FromFlight(message.status()), call_->options);
+    if (message->data == nullptr && message->app_metadata == nullptr) break;
+    FB_RETURN_NOT_OK(receiver.Take(*message));
+  }
+  return Outcome(receiver.Finish(), call_->options);
 }
 
 }  // namespace forebay::flight

@@ -37,7 +37,7 @@ class ChunkSink {
     uint32_t index = 0;  // in the request's refs; they come in order
     uint64_t size = 0;
     Hash128 key{};
-    Hash128 checksum{};  // to be compared with what is stored; zero where it is not known
+    Hash128 checksum{};  // to be compared with what came
   };
   virtual ~ChunkSink() = default;
   virtual Status Begin(const Chunk& chunk) = 0;
@@ -67,6 +67,8 @@ class RowStream {
   Status Finish();
   // The rows of the next question; null after the last one.
   Result<std::shared_ptr<arrow::RecordBatch>> Next();
+  // The same where they come as chunks (RowsRequest::as_chunk), with a checksum.
+  Status TakeChunk(ChunkSink& sink);
 
  private:
   friend class PeerClient;
@@ -88,8 +90,8 @@ class PeerClient {
   // `address` is host:port. Returns when every chunk has come, or why not.
   Status FetchChunks(const std::string& address, const ChunkRequest& request,
                      ChunkSink& sink, const CallOptions& options);
-  // Rows by number, in this order, as one chunk: Arrow IPC file bytes (index, key and
-  // checksum are 0). At most 2^20 rows.
+  // Rows by number, in this order, as one chunk: Arrow IPC file bytes (index and key are
+  // 0, the checksum is HashBytes). At most 2^20 rows.
   Status FetchRows(const std::string& address, const RowsRequest& request,
                    std::span<const uint64_t> rows, ChunkSink& sink,
                    const CallOptions& options);

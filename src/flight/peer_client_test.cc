@@ -5,6 +5,7 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
+#include <filesystem>
 #include <random>
 #include <thread>
 
@@ -128,6 +129,42 @@ TEST_P(PeerClientTest, FindsAPeerThatIsBack) {
     status = Fetch(Request({0}));
   } while (!status.ok() && Clock::Real().Now() < end);
   EXPECT_TRUE(status.ok()) << status;
+}
+
+size_t OpenDescriptors() {
+  size_t count = 0;
+  for ([[maybe_unused]] const auto& fd :
+       std::filesystem::directory_iterator("/proc/self/fd")) {
+    ++count;
+  }
+  return count;
+}
+
+TEST_P(PeerClientTest, KeepsNothingOpenToAPeerThatListensElsewhereNow) {
+  if (!GetParam()) GTEST_SKIP() << "gRPC closes its own";
+  std::vector<size_t> open;
+  for (int restart = 0; restart < 4; ++restart) {
+    int port = service_->port();
+    std::vector<std::thread> threads;  // several connections
+    std::vector<KeptChunks> kept(4);
+    for (KeptChunks& each : kept) {
+      threads.emplace_back([&] {
+        (void)client_.FetchChunks(address_, Request({2, 2}), each, {});
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    service_.reset();
+    service_ = Service::Start({.port = port, .socket = "/nowhere", .chunks = fake_.get()})
+                   .ValueOrDie();
+    Status status;
+    TimePoint end = Clock::Real().Now() + std::chrono::seconds(10);
+    do {
+      status = Fetch(Request({0}));
+    } while (!status.ok() && Clock::Real().Now() < end);
+    ASSERT_TRUE(status.ok()) << status;
+    open.push_back(OpenDescriptors());
+  }
+  EXPECT_LE(open.back(), open.front() + 2) << "each restart leaves some behind";
 }
 
 TEST_P(PeerClientTest, BreaksOffWhenThePeerStops) {
@@ -310,6 +347,70 @@ TEST(BulkServerTest, SurvivesRandomBytes) {
                   .Fetch({"127.0.0.1", server->port()}, BulkRequest::Of(OneChunk()), kept,
                          {}, &connected)
                   .ok());
+}
+
+// What the server says to these bytes, and the failure's own code where it is one.
+StatusCode AnswerTo(BulkSocket& socket, const std::string& bytes) {
+  BulkSocket::Patience patience{.deadline = Deadline::After(std::chrono::seconds(10))};
+  EXPECT_TRUE(socket.Send(bytes, patience).ok());
+  std::string answer(BulkHeader::kBytes, '\0');
+  EXPECT_TRUE(socket.Receive(answer.data(), answer.size(), patience).ok());
+  auto header = BulkHeader::Decode(answer).ValueOrDie();
+  std::string body(header.size, '\0');
+  EXPECT_TRUE(socket.Receive(body.data(), body.size(), patience).ok());
+  if (header.kind != BulkHeader::Kind::kFailure) return StatusCode::kOk;
+  EXPECT_TRUE(header.CheckBody(body).ok());
+  return static_cast<StatusCode>(body[0]);
+}
+
+TEST(BulkServerTest, DoesNotAnswerADamagedQuestionAndGoesOn) {
+  FakeChunks fake({MakeFakeChunk("x")});
+  auto server = BulkServer::Start({.host = "127.0.0.1", .chunks = &fake}).ValueOrDie();
+  auto socket = BulkSocket::Connect("127.0.0.1", server->port(), {}).ValueOrDie();
+  std::string good = BulkRequest::Of(OneChunk()).bytes;
+  std::string bad = good;
+  bad.back() = ' ';  // still a ticket as far as its size goes
+  EXPECT_EQ(AnswerTo(socket, bad), StatusCode::kCorrupt);
+  RowsRequest rows;
+  rows.table.uri = "/t";
+  std::string question = BulkRequest::Of(rows, std::vector<uint64_t>{4, 5}).bytes;
+  question[question.size() - 8] ^= 1;  // another row
+  EXPECT_EQ(AnswerTo(socket, question), StatusCode::kCorrupt);
+  EXPECT_EQ(AnswerTo(socket, good), StatusCode::kOk);
+}
+
+TEST(BulkClientTest, DoesNotBelieveADamagedFailure) {
+  BulkListener listener = BulkListener::Listen("127.0.0.1").ValueOrDie();
+  ::fcntl(listener.fd.get(), F_SETFL, 0);
+  std::string body = std::string("\x03\0\0\0", 4) + "no";
+  BulkHeader failure{.kind = BulkHeader::Kind::kFailure,
+                     .size = body.size(),
+                     .checksum = HashBytes(body)};
+  body[0] = 4;
+  std::thread peer([&] {
+    UniqueFd fd(::accept4(listener.fd.get(), nullptr, nullptr, SOCK_CLOEXEC));
+    std::string bytes = failure.Encode() + body;
+    EXPECT_EQ(::send(fd.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL),
+              static_cast<ssize_t>(bytes.size()));
+  });
+  BulkClient client;
+  KeptChunks kept;
+  bool connected = false;
+  Status status = client.Fetch({"127.0.0.1", listener.port}, {.bytes = "?", .count = 1},
+                               kept, {}, &connected);
+  peer.join();
+  EXPECT_EQ(status.code(), StatusCode::kCorrupt) << status;
+}
+
+TEST(BulkClientTest, FindsThePortOfItsOwnVersionOnly) {
+  EXPECT_EQ(BulkPortIn(R"({"port": 7072, "version": 3})"), 7072);
+  EXPECT_EQ(BulkPortIn(R"({"port": 65535, "version": 3})"), 65535);
+  for (const char* answer :
+       {"", "[]", "{}", R"({"port": 7072})", R"({"port": 7072, "version": 2})",
+        R"({"port": 7072, "version": 4})", R"({"port": 65536, "version": 3})",
+        R"({"port": -1, "version": 3})", R"({"port": "1", "version": 3})"}) {
+    EXPECT_EQ(BulkPortIn(answer), 0) << answer;
+  }
 }
 
 TEST(ServiceTest, TurnsAwayMoreStreamsThanItTakes) {

@@ -98,6 +98,7 @@ std::string RowsRequest::ToJson() const {
   json body;
   WriteTableName(table, &body);
   if (columns) body["columns"] = *columns;
+  if (as_chunk) body["as_chunk"] = true;
   return Dump("rows", std::move(body));
 }
 
@@ -113,13 +114,23 @@ Result<RowsRequest> ParseRowsRequest(std::string_view text) {
   RowsRequest request;
   ReadTableName(fields, &request.table);
   fields.Texts("columns", &request.columns);
+  fields.Bool("as_chunk", &request.as_chunk);
   FB_RETURN_NOT_OK(fields.Finish());
   return request;
 }
 
+Hash128 RowsChecksum(std::string_view descriptor, std::span<const uint64_t> rows) {
+  Hasher hasher;
+  hasher.Update(descriptor);
+  hasher.Update(rows.data(), rows.size_bytes());
+  return hasher.Digest();
+}
+
 BulkRequest BulkRequest::Of(const ChunkRequest& request) {
   std::string ticket = request.ToJson();
-  BulkHeader header{.kind = BulkHeader::Kind::kRequest, .size = ticket.size()};
+  BulkHeader header{.kind = BulkHeader::Kind::kRequest,
+                    .size = ticket.size(),
+                    .checksum = HashBytes(ticket)};
   return {header.Encode() + ticket, request.refs.size()};
 }
 
@@ -127,7 +138,8 @@ BulkRequest BulkRequest::Of(const RowsRequest& request, std::span<const uint64_t
   std::string descriptor = request.ToJson();
   BulkHeader header{.kind = BulkHeader::Kind::kRows,
                     .size = descriptor.size() + rows.size_bytes(),
-                    .index = static_cast<uint32_t>(descriptor.size())};
+                    .index = static_cast<uint32_t>(descriptor.size()),
+                    .checksum = RowsChecksum(descriptor, rows)};
   BulkRequest asked{header.Encode() + descriptor, 1};
   asked.bytes.append(reinterpret_cast<const char*>(rows.data()), rows.size_bytes());
   return asked;

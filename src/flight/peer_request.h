@@ -33,12 +33,16 @@ struct ChunkRequest {
 struct RowsRequest {
   TableName table{};
   std::optional<std::vector<std::string>> columns{};  // nullopt: all
+  // The answer is a chunk with its checksum, for peers, instead of a batch.
+  bool as_chunk = false;
 
   std::string ToJson() const;
   friend bool operator==(const RowsRequest&, const RowsRequest&) = default;
 };
 
 Result<RowsRequest> ParseRowsRequest(std::string_view text);
+// Of a question for rows: the descriptor's bytes, then the row numbers.
+Hash128 RowsChecksum(std::string_view descriptor, std::span<const uint64_t> rows);
 
 // What is asked for over the bulk channel, as it is sent.
 struct BulkRequest {

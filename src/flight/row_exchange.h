@@ -1,4 +1,5 @@
-// DoExchange: row numbers in, batches of those rows out, in the same order.
+// DoExchange: row numbers in, those rows out, in the same order: as batches, or as chunks
+// with their checksums where peers ask.
 #pragma once
 
 #include <arrow/flight/server.h>

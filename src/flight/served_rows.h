@@ -44,6 +44,7 @@ class RowChunk {
   static Result<RowChunk> Make(std::shared_ptr<arrow::RecordBatch> batch);
 
   uint64_t size() const { return size_; }
+  const Hash128& checksum() const { return checksum_; }  // HashBytes of all bytes
   // Exactly `size` bytes; columns are not copied.
   Status Write(const table::ByteSink& sink) const;
 
@@ -53,6 +54,7 @@ class RowChunk {
 
   std::shared_ptr<arrow::RecordBatch> batch_;
   uint64_t size_ = 0;
+  Hash128 checksum_{};
 };
 
 }  // namespace forebay::flight

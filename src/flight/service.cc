@@ -396,7 +396,8 @@ arrow::Status Service::Server::ListActions(const af::ServerCallContext&,
                "Brings a table into the store: a command of batches in, JSON "
                "out once it is done."}};
   if (bulk_port_ != 0) {
-    actions->push_back({"bulk", "Where peers fetch chunks past gRPC: {\"port\": N}."});
+    actions->push_back(
+        {"bulk", "Where peers fetch chunks past gRPC: {\"port\": N, \"version\": N}."});
   }
   return arrow::Status::OK();
 }
@@ -412,7 +413,9 @@ Result<std::string> Service::Server::Warmup(std::string_view body) {
 Result<std::string> Service::Server::Act(const std::string& type, std::string_view body) {
   if (type == "warmup") return Warmup(body);
   if (type == "status" && options_.status) return options_.status();
-  if (type == "bulk" && bulk_port_ != 0) return json{{"port", bulk_port_}}.dump();
+  if (type == "bulk" && bulk_port_ != 0) {
+    return json{{"port", bulk_port_}, {"version", BulkHeader::kVersion}}.dump();
+  }
   return Status::Unsupported(fmt::format(
       "there is no action \"{}\" here: ListActions tells which there are", type));
 }

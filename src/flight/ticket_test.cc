@@ -158,6 +158,18 @@ TEST(RowsRequest, ComesBackFromItsText) {
   request.table.dataset = "events";
   request.columns = {"x"};
   EXPECT_EQ(*ParseRowsRequest(request.ToJson()), request);
+  request.as_chunk = true;
+  EXPECT_EQ(*ParseRowsRequest(request.ToJson()), request);
+}
+
+TEST(RowsRequest, HasAChecksumOfItsDescriptorAndEachOfItsRows) {
+  std::vector<uint64_t> rows{1, 2};
+  Hash128 sum = RowsChecksum("d", rows);
+  EXPECT_EQ(sum, RowsChecksum("d", rows));
+  EXPECT_NE(sum, RowsChecksum("e", rows));
+  EXPECT_NE(sum, RowsChecksum("d", std::vector<uint64_t>{1, 3}));
+  EXPECT_NE(sum, RowsChecksum("d", std::vector<uint64_t>{2, 1}));
+  EXPECT_NE(sum, RowsChecksum("d", std::vector<uint64_t>{1}));
 }
 
 TEST(Ticket, OfRandomBytesIsInvalid) {

@@ -9,7 +9,8 @@ constexpr size_t kCallers = 32;  // of each kind
 
 Result<std::unique_ptr<Cluster>> Cluster::Join(Options options) {
   std::string self = options.link.self ? options.link.self->id : std::string();
-  auto joined = std::unique_ptr<Cluster>(new Cluster(std::move(self)));
+  auto joined = std::unique_ptr<Cluster>(
+      new Cluster(std::move(self), std::move(options.second_copies)));
   options.link.on_roster = [raw = joined.get()](const cluster::Roster& roster) {
     raw->calls_.OnRoster(roster);
   };

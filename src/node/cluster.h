@@ -12,9 +12,10 @@
 #include "base/thread_pool.h"
 #include "cluster/head_link.h"
 #include "flight/peer_client.h"
-#include "node/peer_calls.h"
-#include "node/peer_patience.h"
-#include "node/peer_rates.h"
+#include "node/peers/peer_calls.h"
+#include "node/peers/peer_patience.h"
+#include "node/peers/peer_rates.h"
+#include "node/second_copies.h"
 
 namespace forebay::node {
 
@@ -25,12 +26,18 @@ struct PeerCounters {
   std::atomic<uint64_t> fallbacks{0};  // units read from the source for want of an owner
   std::atomic<uint64_t> rows{0};       // that came from peers one by one
   std::atomic<uint64_t> hedges{0};     // calls made since another one was silent or slow
+  std::atomic<uint64_t> damaged{0};  // answers whose bytes were not those that were sent
 };
+
+// How often a peer is asked the same where its answer, or the question, was damaged.
+constexpr int kAskedMax = 2;
 
 class Cluster {
  public:
   struct Options {
     cluster::HeadLink::Options link;
+    // Hears where chunks are placed; null: this node is no member.
+    std::shared_ptr<SecondCopies> second_copies{};
   };
   static Result<std::unique_ptr<Cluster>> Join(Options options);
 
@@ -40,6 +47,7 @@ class Cluster {
   PeerCounters& counters() { return counters_; }
   PeerPatience& patience() { return patience_; }
   PeerRates& rates() { return rates_; }
+  SecondCopies* second_copies() { return second_copies_.get(); }
   // Runs calls that others wait for. Each kind may wait for those after it, here and on
   // other nodes, so each has threads of its own: nodes that ask each other would wait in
   // circles otherwise.
@@ -49,9 +57,11 @@ class Cluster {
   bool IsSelf(const cluster::Member& member) const { return member.id == self_; }
 
  private:
-  explicit Cluster(std::string self) : self_(self), calls_(self) {}
+  Cluster(std::string self, std::shared_ptr<SecondCopies> second_copies)
+      : self_(self), second_copies_(std::move(second_copies)), calls_(self) {}
 
   const std::string self_;
+  const std::shared_ptr<SecondCopies> second_copies_;
   PeerCalls calls_;
   flight::PeerClient client_;
   PeerCounters counters_;

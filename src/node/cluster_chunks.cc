@@ -4,8 +4,9 @@
 #include <optional>
 
 #include "base/log.h"
-#include "node/pending_call.h"
-#include "node/watched_sink.h"
+#include "node/peers/pending_call.h"
+#include "node/peers/watched_sink.h"
+#include "wire/message.h"
 
 namespace forebay::node {
 namespace {
@@ -27,7 +28,8 @@ struct ClusterChunks::Leg {
 
   cluster::Member member;
   bool stored_only = false;
-  std::vector<size_t> places{};  // of what it is asked for
+  std::vector<size_t> places{};  // of what it is to bring
+  std::vector<size_t> asked{};   // of what it is asked for now
   PeerSigns signs;
   std::optional<PeerCalls::Scope> call{};
   PendingCall pending{};
@@ -51,9 +53,9 @@ class ClusterChunks::StoringSink : public WatchedSink {
  private:
   Status Open(const Chunk& chunk) override {
     const WantedChunks& wanted = all_.wanted_;
-    bool asked_for = chunk.index < leg_.places.size();
+    bool asked_for = chunk.index < leg_.asked.size();
     if (asked_for) {
-      const WantedChunks::Wanted& one = wanted.chunks[leg_.places[chunk.index]];
+      const WantedChunks::Wanted& one = wanted.chunks[leg_.asked[chunk.index]];
       asked_for = chunk.key == one.key && chunk.size == one.size.value_or(chunk.size);
     }
     if (!asked_for) {
@@ -75,7 +77,7 @@ class ClusterChunks::StoringSink : public WatchedSink {
     writer_.reset();
     bytes_ += coming_.size;
     ++count_;
-    all_.Came(leg_.places[coming_.index], std::move(stored),
+    all_.Came(leg_.asked[coming_.index], std::move(stored),
               std::chrono::steady_clock::now() - start_);
     return Status::OK();
   }
@@ -161,8 +163,11 @@ void ClusterChunks::Start(Candidate& candidate, Rights rights) {
   leg.call.emplace(&cluster_.calls(), PeerCalls::Call{leg.member.id, wanted_.unit});
   ++running_;
   using Kind = Cluster::CallKind;
+  // Where no thread can be had, the call runs here, and takes the lock itself.
+  mutex_.unlock();
   leg.pending.Submit(cluster_.callers(leg.stored_only ? Kind::kStored : Kind::kFills),
                      [this, &leg] { Ask(leg); });
+  mutex_.lock();
 }
 
 void ClusterChunks::Ask(Leg& leg) {
@@ -171,20 +176,44 @@ void ClusterChunks::Ask(Leg& leg) {
     leg.started = true;
     leg.signs.Begin();
   }
-  flight::ChunkRequest request = wanted_.request;
-  request.stored_only = leg.stored_only;
-  for (size_t place : leg.places) request.refs.push_back(wanted_.chunks[place].ref);
-  StoringSink sink(this, &leg);
-  Status status = cluster_.client().FetchChunks(leg.member.flight, request, sink,
-                                                {wanted_.deadline, leg.call->token()});
-  cluster_.counters().chunks += sink.count();
-  cluster_.counters().bytes += sink.bytes();
+  Status status = Fetch(leg);
+  for (int asked = 1; status.code() == StatusCode::kCorrupt; ++asked) {
+    ++cluster_.counters().damaged;
+    if (asked == kAskedMax) break;
+    spdlog::warn("chunks from {} were damaged: {}", leg.member.id, status.message());
+    status = Fetch(leg);
+  }
   if (status.ok()) cluster_.patience().Record(leg.signs.longest_silence());
   std::lock_guard lock(mutex_);
   leg.status = std::move(status);
   leg.ended = true;
   --running_;
   changed_.notify_all();
+}
+
+// Whatever of the leg's chunks has not come yet, as many at a time as one question holds.
+Status ClusterChunks::Fetch(Leg& leg) {
+  flight::ChunkRequest request = wanted_.request;
+  request.stored_only = leg.stored_only;
+  {
+    std::lock_guard lock(mutex_);
+    std::erase_if(leg.places, [this](size_t place) { return came_[place] != 0; });
+  }
+  Status status = Status::OK();
+  for (size_t done = 0; status.ok() && done < leg.places.size();) {
+    auto from = leg.places.begin() + static_cast<ptrdiff_t>(done);
+    size_t count = std::min<size_t>(leg.places.size() - done, wire::kRequestRefsMax);
+    leg.asked.assign(from, from + static_cast<ptrdiff_t>(count));
+    request.refs.clear();
+    for (size_t place : leg.asked) request.refs.push_back(wanted_.chunks[place].ref);
+    StoringSink sink(this, &leg);
+    status = cluster_.client().FetchChunks(leg.member.flight, request, sink,
+                                           {wanted_.deadline, leg.call->token()});
+    cluster_.counters().chunks += sink.count();
+    cluster_.counters().bytes += sink.bytes();
+    done += count;
+  }
+  return status;
 }
 
 // Of two who bring the same chunk the first is heard.

@@ -55,6 +55,7 @@ class ClusterChunks {
   bool StartNext(Rights rights);
   void Start(Candidate& candidate, Rights rights);
   void Ask(Leg& leg);
+  Status Fetch(Leg& leg);
   void Came(size_t index, storage::Chunk chunk, std::chrono::nanoseconds took);
   void Judge(Leg& leg);
   bool InTrouble(const Leg& leg, milliseconds time) const;

@@ -6,7 +6,7 @@
 
 #include "base/log.h"
 #include "flight/row_bytes.h"
-#include "node/pending_call.h"
+#include "node/peers/pending_call.h"
 #include "node/row_sink.h"
 
 namespace forebay::node {
@@ -31,7 +31,8 @@ struct ClusterRows::Leg {
 
   // Below: of the mutex while `ended` is false, but for the signs.
   PeerSigns signs;
-  std::optional<RowSink> sink{};  // once it is started
+  RowSink::Limits limits{};
+  std::optional<RowSink> sink{};  // of the latest question
   std::optional<PeerCalls::Scope> call{};
   PendingCall pending{};
   bool started = false;
@@ -142,14 +143,16 @@ bool ClusterRows::Stored(uint32_t range) const {
 
 void ClusterRows::Start(Leg& leg) {
   const model::Schema& schema = request_.view.manifest().schema();
-  RowSink::Limits limits{.budget = request_.budget};
+  leg.limits.budget = request_.budget;
   auto most = flight::RowChunkBytesMax(schema, request_.view.columns, leg.rows.size());
-  if (most) limits.bytes = *most;
-  leg.sink.emplace(&leg.signs, limits);
+  if (most) leg.limits.bytes = *most;
   leg.call.emplace(&cluster_.calls(), PeerCalls::Call{leg.member.id, leg.unit});
   ++running_;
+  // Where no thread can be had, the call runs here, and takes the lock itself.
+  mutex_.unlock();
   leg.pending.Submit(cluster_.callers(Cluster::CallKind::kRows),
                      [this, &leg] { Ask(leg); });
+  mutex_.lock();
 }
 
 void ClusterRows::Ask(Leg& leg) {
@@ -161,9 +164,16 @@ void ClusterRows::Ask(Leg& leg) {
   std::vector<uint64_t> rows;
   rows.reserve(leg.rows.size());
   for (uint32_t i : leg.rows) rows.push_back(request_.rows[i]);
-  Status status = cluster_.client().FetchRows(
-      leg.member.flight, asked_, rows, *leg.sink,
-      {.deadline = request_.deadline, .stop = leg.call->token()});
+  Status status = Status::OK();
+  for (int asked = 0; asked < kAskedMax; ++asked) {
+    leg.sink.emplace(&leg.signs, leg.limits);
+    status = cluster_.client().FetchRows(
+        leg.member.flight, asked_, rows, *leg.sink,
+        {.deadline = request_.deadline, .stop = leg.call->token()});
+    if (status.code() != StatusCode::kCorrupt) break;
+    ++cluster_.counters().damaged;
+    spdlog::warn("rows from {} were damaged: {}", leg.member.id, status.message());
+  }
   if (status.ok()) {
     cluster_.counters().rows += rows.size();
     cluster_.counters().bytes += leg.sink->size();

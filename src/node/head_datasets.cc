@@ -93,14 +93,26 @@ Result<std::string> HeadDatasets::AskOn(Cluster& cluster, const std::string& pat
 }
 
 void HeadDatasets::Join(std::shared_ptr<Cluster> home, std::vector<std::string> heads) {
+  std::lock_guard lock(mutex_);
   home_ = std::move(home);
   heads_ = std::move(heads);
 }
 
+std::shared_ptr<Cluster> HeadDatasets::home() const {
+  std::lock_guard lock(mutex_);
+  return home_;
+}
+
+Result<std::shared_ptr<Cluster>> HeadDatasets::Joined() const {
+  auto joined = home();
+  if (joined != nullptr) return joined;
+  return Status::Unavailable("this node has not joined its cluster yet: ask again");
+}
+
 Result<std::vector<HomeDataset>> HeadDatasets::FindHome(Deadline deadline) {
   std::vector<HomeDataset> datasets;
-  if (home_ == nullptr) return datasets;
-  FB_ASSIGN_OR_RETURN(std::string answer, home_->link().Get("/v1/datasets", deadline));
+  FB_ASSIGN_OR_RETURN(auto joined, Joined());
+  FB_ASSIGN_OR_RETURN(std::string answer, joined->link().Get("/v1/datasets", deadline));
   auto fields = cluster::JsonFields::Parse(answer, "the list of datasets");
   for (const auto& one : fields.Array("datasets")) {
     cluster::JsonFields dataset(one, "a dataset");
@@ -115,15 +127,17 @@ Result<std::vector<HomeDataset>> HeadDatasets::FindHome(Deadline deadline) {
 }
 
 std::string HeadDatasets::HomeUri(const std::string& dataset) const {
+  std::lock_guard lock(mutex_);
   return fmt::format("{}{}/{}", cache::kNamedScheme, heads_.empty() ? "" : heads_[0],
                      dataset);
 }
 
 Result<std::shared_ptr<Cluster>> HeadDatasets::ClusterOf(const std::string& head,
                                                          Deadline deadline) {
-  if (std::ranges::find(heads_, head) != heads_.end()) return home_;
+  auto own = home();
   {
     std::lock_guard lock(mutex_);
+    if (std::ranges::find(heads_, head) != heads_.end()) return home_;
     auto found = others_.find(head);
     if (found != others_.end()) return found->second;
   }
@@ -134,9 +148,9 @@ Result<std::shared_ptr<Cluster>> HeadDatasets::ClusterOf(const std::string& head
   FB_RETURN_NOT_OK(
       Insist([&](Deadline end) { return cluster->link().WaitForRoster(end); }, deadline));
   // Its own cluster by another address: a node must know itself among the owners.
-  if (home_ != nullptr) {
-    const auto& self = home_->link().self();
-    if (cluster->link().roster()->Find(self->id) != nullptr) cluster = home_;
+  if (own != nullptr) {
+    const auto& self = own->link().self();
+    if (cluster->link().roster()->Find(self->id) != nullptr) cluster = own;
   }
   std::lock_guard lock(mutex_);
   return others_.try_emplace(head, std::move(cluster)).first->second;

@@ -153,6 +153,7 @@ void HeldVersions::Count(Known* known, TimePoint until) {
     bool look = known->next % kUnitsBetweenLooks == kUnitsBetweenLooks - 1;
     if (look && Clock::Real().Now() >= until) return;
     auto bytes = StoredBytes(*known, known->next);
+    if (bytes) NotePlaces(*known, known->next);
     if (!bytes || !IsOurs(*known, *roster, known->next)) continue;
     ++known->counting.cached_units;
     known->counting.cached_bytes += *bytes;
@@ -179,11 +180,31 @@ std::optional<uint64_t> HeldVersions::StoredBytes(const Known& known,
   return bytes;
 }
 
+Hash128 HeldVersions::PlacementOf(const Known& known, uint64_t unit) {
+  const auto& files = known.manifest->files();
+  return files != nullptr ? model::FilePlacement(*files, known.chunks[unit])
+                          : known.manifest->table()->units()[unit].content;
+}
+
+// Chunks that were here when the node started came by no fill.
+void HeldVersions::NotePlaces(const Known& known, uint64_t unit) const {
+  SecondCopies* copies = datasets_->home()->second_copies();
+  if (copies == nullptr) return;
+  Hash128 placement = PlacementOf(known, unit);
+  const auto& files = known.manifest->files();
+  if (files != nullptr) {
+    return copies->Note(model::FileChunkKey(*files, known.chunks[unit]), placement);
+  }
+  const model::Manifest& table = *known.manifest->table();
+  for (model::ChunkRef ref :
+       cache::UnitChunks(table, static_cast<uint32_t>(unit), known.columns)) {
+    copies->Note(model::ChunkKey(table, ref, known.columns), placement);
+  }
+}
+
 bool HeldVersions::IsOurs(const Known& known, const cluster::Roster& roster,
                           uint64_t unit) const {
-  const auto& files = known.manifest->files();
-  Hash128 placement = files != nullptr ? model::FilePlacement(*files, known.chunks[unit])
-                                       : known.manifest->table()->units()[unit].content;
+  Hash128 placement = PlacementOf(known, unit);
   return std::ranges::any_of(roster.Route(placement, known.dataset.replicas),
                              [&](uint32_t member) {
                                return datasets_->home()->IsSelf(roster.members()[member]);

@@ -59,6 +59,8 @@ class HeldVersions {
   // Goes on until the pass ends or time is up.
   void Count(Known* known, TimePoint until);
   std::optional<uint64_t> StoredBytes(const Known& known, uint64_t unit) const;
+  static Hash128 PlacementOf(const Known& known, uint64_t unit);
+  void NotePlaces(const Known& known, uint64_t unit) const;
   bool IsOurs(const Known& known, const cluster::Roster& roster, uint64_t unit) const;
   void Publish();
 

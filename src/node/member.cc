@@ -70,6 +70,7 @@ Result<std::vector<flight::NamedDataset>> Member::Names::List() {
 }
 
 Result<flight::NamedDataset> Member::Names::Find(const std::string& name) {
+  FB_RETURN_NOT_OK(datasets_->Joined().status());
   // Whether there is one by this name turns out when it is opened.
   return flight::NamedDataset{.name = name, .uri = datasets_->HomeUri(name)};
 }
@@ -116,7 +117,17 @@ Status Member::Join(const Options& options, HeadDatasets* datasets) {
     auto orders = cluster::ParseOrders(text);
     if (orders.ok() && joined_) warmer_->Take(orders->warmups);
   };
+  joining.second_copies = node_->second_copies();
   FB_ASSIGN_OR_RETURN(cluster_, Cluster::Join(std::move(joining)));
+  node_->second_copies()->Join(
+      {.self = self.id,
+       .roster =
+           [weak = std::weak_ptr(cluster_)] {
+             auto cluster = weak.lock();
+             return cluster ? cluster->link().roster() : cluster::Roster::Empty();
+           },
+       .stored = [store = &node_->engine().store()](
+                     const Hash128& key) { return store->Contains(key); }});
   datasets->Join(cluster_, options.heads);
   held_ = std::make_unique<HeldVersions>(&node_->engine(), datasets);
   warmer_ = std::make_unique<ShareWarmer>(&node_->engine(), datasets, held_.get());
@@ -145,6 +156,7 @@ std::string Member::Report() {
     report.counters["peer_fallbacks_total"] = peers.fallbacks;
     report.counters["peer_rows_total"] = peers.rows;
     report.counters["peer_hedges_total"] = peers.hedges;
+    report.counters["peer_damaged_total"] = peers.damaged;
     report.warmups = warmer_->Reports();
     report.versions = held_->Reports();
   }

@@ -39,6 +39,8 @@ void AddPeers(Cluster& cluster, MetricsText* text) {
             peers.rows);
   text->One("forebay_node_peer_hedges_total", "counter",
             "Calls that others were asked beside, since they were silent.", peers.hedges);
+  text->One("forebay_node_peer_damaged_total", "counter",
+            "Answers of peers whose bytes were damaged on their way.", peers.damaged);
   text->One("forebay_node_may_own", "gauge", "1 while a head answers.",
             cluster.link().MayOwn() ? 1 : 0);
 }

@@ -51,7 +51,8 @@ Result<std::unique_ptr<Node>> Node::Start(Options options) {
     tier.low_watermark = kLowWatermark;
   }
   auto next_use = std::make_shared<cache::NextUse>();
-  store.policy = std::make_unique<cache::FarthestNextUse>(next_use);
+  store.policy = std::make_unique<SecondCopiesFirst>(
+      std::make_unique<cache::FarthestNextUse>(next_use), node->second_copies_);
   node->options_.engine.next_use = next_use;
   store.on_evict = [raw = node.get()](const Hash128& key) { raw->OnEvicted(key); };
   FB_ASSIGN_OR_RETURN(auto opened, storage::Store::Open(std::move(store)));

@@ -16,6 +16,7 @@
 #include "cache/engine.h"
 #include "cluster/work.h"
 #include "model/store_spec.h"
+#include "node/second_copies.h"
 #include "node/session.h"
 #include "wire/listener.h"
 
@@ -48,6 +49,8 @@ class Node : public Host {
   // What readers read, and how far they are.
   std::vector<cluster::JobReport> Jobs();
   size_t reader_count();
+  // For a member of a cluster to tell eviction what others hold.
+  const std::shared_ptr<SecondCopies>& second_copies() const { return second_copies_; }
   const std::string& socket_path() const { return options_.socket_path; }
   const std::vector<model::TierSpec>& store() const { return options_.store; }
 
@@ -71,6 +74,7 @@ class Node : public Host {
   TimePoint started_;
   UniqueFd lock_;
   wire::Listener listener_;
+  std::shared_ptr<SecondCopies> second_copies_ = std::make_shared<SecondCopies>();
   std::unique_ptr<cache::Engine> engine_;
   std::atomic<bool> stopping_{false};
   uint64_t next_session_ = 1;

@@ -76,8 +76,10 @@ Result<std::vector<storage::Chunk>> StoredChunks(
 
 Result<std::unique_ptr<flight::ServedChunks>> PeerChunks::Serve(
     const flight::ChunkRequest& request) {
-  FB_ASSIGN_OR_RETURN(PeersVersion version, VersionOf(request.table));
-  if (!request.stored_only && !datasets_->home()->link().MayOwn()) {
+  // Flight listens before the node has joined.
+  FB_ASSIGN_OR_RETURN(auto home, datasets_->Joined());
+  FB_ASSIGN_OR_RETURN(PeersVersion version, VersionOf(request.table, *home));
+  if (!request.stored_only && !home->link().MayOwn()) {
     return Status::Unavailable(
         "this node has not heard from the head for a while, so it fills for nobody");
   }
@@ -103,7 +105,8 @@ Result<std::unique_ptr<flight::ServedChunks>> PeerChunks::ServeTable(
   return std::make_unique<Filled>(engine_, client, std::move(futures));
 }
 
-Result<PeerChunks::PeersVersion> PeerChunks::VersionOf(const flight::TableName& table) {
+Result<PeerChunks::PeersVersion> PeerChunks::VersionOf(const flight::TableName& table,
+                                                       Cluster& home) {
   if (table.dataset.empty() || !table.version) {
     return Status::Invalid("peers ask for versions of datasets of their cluster");
   }
@@ -115,10 +118,10 @@ Result<PeerChunks::PeersVersion> PeerChunks::VersionOf(const flight::TableName& 
       return found->second.version;
     }
   }
-  FB_ASSIGN_OR_RETURN(std::string manifest,
-                      datasets_->home()->link().Get(
-                          fmt::format("/v1/versions/{}/manifest", table.version->ToHex()),
-                          Deadline::After(kHeadTime)));
+  FB_ASSIGN_OR_RETURN(
+      std::string manifest,
+      home.link().Get(fmt::format("/v1/versions/{}/manifest", table.version->ToHex()),
+                      Deadline::After(kHeadTime)));
   FB_ASSIGN_OR_RETURN(PeersVersion version,
                       Adopt(datasets_->HomeUri(table.dataset), std::move(manifest)));
   std::lock_guard lock(mutex_);

@@ -28,7 +28,7 @@ class PeerChunks : public flight::ChunkProvider {
     std::shared_ptr<const cache::Version> table{};
     std::shared_ptr<const cache::FilesVersion> files{};
   };
-  Result<PeersVersion> VersionOf(const flight::TableName& table);
+  Result<PeersVersion> VersionOf(const flight::TableName& table, Cluster& home);
   Result<PeersVersion> Adopt(const std::string& uri, std::string manifest);
   Result<std::unique_ptr<flight::ServedChunks>> ServeTable(
       const std::shared_ptr<const cache::Version>& version,

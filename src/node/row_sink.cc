@@ -39,12 +39,14 @@ Status RowSink::Open(const Chunk& chunk) {
   fd_ = UniqueFd(::memfd_create("forebay-rows", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!fd_.valid()) return ErrnoStatus(errno, "make a memory file for rows");
   size_ = chunk.size;
+  checksum_ = chunk.checksum;
   PrepareHugePages(fd_.get(), std::min(size_, kPreparedBytesMax));
   return Status::OK();
 }
 
 Status RowSink::Take(const void* data, size_t size) {
   const char* from = static_cast<const char*>(data);
+  hasher_.Update(data, size);
   while (size > 0) {
     ssize_t n = ::pwrite(fd_.get(), from, size, static_cast<off_t>(written_));
     if (n < 0 && errno == EINTR) continue;
@@ -58,6 +60,9 @@ Status RowSink::Take(const void* data, size_t size) {
 
 Status RowSink::Close() {
   if (written_ != size_) return Status::Corrupt("a peer sent fewer rows than it said");
+  if (hasher_.Digest() != checksum_) {
+    return Status::Corrupt("rows were damaged on their way from a peer");
+  }
   constexpr int kSeals = F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
   if (::ftruncate(fd_.get(), static_cast<off_t>(size_)) != 0 ||
       ::fcntl(fd_.get(), F_ADD_SEALS, kSeals) != 0) {

@@ -1,12 +1,14 @@
-// Takes one chunk of gathered rows into memory that a reader can map.
+// Takes one chunk of gathered rows into memory that a reader can map. kCorrupt where the
+// bytes are not those that the peer sent.
 #pragma once
 
 #include <cstdint>
 #include <limits>
 
+#include "base/hash.h"
 #include "base/unique_fd.h"
 #include "cache/peers.h"
-#include "node/watched_sink.h"
+#include "node/peers/watched_sink.h"
 
 namespace forebay::node {
 
@@ -33,6 +35,8 @@ class RowSink : public WatchedSink {
   const Limits limits_;
   UniqueFd fd_;
   uint64_t size_ = 0;
+  Hash128 checksum_{};  // that the peer announced
+  Hasher hasher_;       // of what came
   uint64_t written_ = 0;
   uint64_t budgeted_ = 0;
 };

@@ -13,7 +13,8 @@ struct EvictionCandidate {
   Hash128 key;
   uint64_t size = 0;
   model::ChunkKind kind = model::ChunkKind::kTable;
-  int64_t last_use_ns = 0;  // wall time, across processes and boots
+  int64_t last_use_ns = 0;   // wall time, across processes and boots
+  bool leaves_store = true;  // no slower tier takes it
 };
 
 // Called with no lock held, from any thread. A policy only orders; how much goes, and

@@ -222,6 +222,8 @@ std::vector<EvictionCandidate> Store::Victims(size_t tier, Mapped mapped) {
     });
   }
   LearnLastUse(tier, candidates);
+  bool leaves_store = tier + 1 == shelves_.size();
+  for (EvictionCandidate& candidate : candidates) candidate.leaves_store = leaves_store;
   options_.policy->Order(candidates);
   return candidates;
 }

@@ -1,4 +1,4 @@
-#include "node/pending_call.h"
+#include "node/peers/pending_call.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "node/peer_patience.h"
+#include "node/peers/peer_patience.h"
 
 #include <gtest/gtest.h>
 

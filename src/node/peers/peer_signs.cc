@@ -1,4 +1,4 @@
-#include "node/peer_signs.h"
+#include "node/peers/peer_signs.h"
 
 #include <algorithm>
 

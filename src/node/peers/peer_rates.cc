@@ -1,4 +1,4 @@
-#include "node/peer_rates.h"
+#include "node/peers/peer_rates.h"
 
 #include <algorithm>
 

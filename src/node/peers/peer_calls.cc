@@ -1,4 +1,4 @@
-#include "node/peer_calls.h"
+#include "node/peers/peer_calls.h"
 
 namespace forebay::node {
 

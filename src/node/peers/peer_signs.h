@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "base/clock.h"
-#include "node/peer_rates.h"
+#include "node/peers/peer_rates.h"
 
 namespace forebay::node {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "flight/peer_client.h"
-#include "node/peer_signs.h"
+#include "node/peers/peer_signs.h"
 
 namespace forebay::node {
 
