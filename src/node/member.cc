@@ -131,6 +131,7 @@ Status Member::Join(const Options& options, HeadDatasets* datasets) {
   datasets->Join(cluster_, options.heads);
   held_ = std::make_unique<HeldVersions>(&node_->engine(), datasets);
   warmer_ = std::make_unique<ShareWarmer>(&node_->engine(), datasets, held_.get());
+  restorer_ = std::make_unique<ShareRestorer>(&node_->engine(), datasets, held_.get());
   joined_ = true;
   return Status::OK();
 }
@@ -158,6 +159,9 @@ std::string Member::Report() {
     report.counters["peer_hedges_total"] = peers.hedges;
     report.counters["peer_damaged_total"] = peers.damaged;
     report.warmups = warmer_->Reports();
+    for (auto& restored : restorer_->Reports()) {
+      report.warmups.push_back(std::move(restored));
+    }
     report.versions = held_->Reports();
   }
   report.jobs = node_->Jobs();

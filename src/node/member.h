@@ -12,6 +12,7 @@
 #include "node/held_versions.h"
 #include "node/node.h"
 #include "node/peer_chunks.h"
+#include "node/share_restorer.h"
 #include "node/share_warmer.h"
 
 namespace forebay::node {
@@ -56,6 +57,7 @@ class Member {
   std::shared_ptr<Cluster> cluster_;
   std::unique_ptr<HeldVersions> held_;
   std::unique_ptr<ShareWarmer> warmer_;
+  std::unique_ptr<ShareRestorer> restorer_;
   std::atomic<bool> joined_{false};  // the above are there for the link's thread
 };
 

@@ -1,19 +1,17 @@
 #include "node/share_warmer.h"
 
-#include <fmt/format.h>
 #include <malloc.h>
 
 #include <algorithm>
 
 #include "base/log.h"
-#include "model/any_manifest.h"
+#include "node/share.h"
 
 namespace forebay::node {
 namespace {
 
-constexpr milliseconds kHeadTime{30'000};
-constexpr milliseconds kPause{
-    500};  // before a share is tried again, or the roster looked at
+// Before a share is tried again, or the roster looked at.
+constexpr milliseconds kPause{500};
 constexpr cache::ClientId kClient = (cache::ClientId{1} << 62) + 1;
 
 cluster::FailedFile Failed(const std::string& message) {
@@ -84,67 +82,6 @@ void ShareWarmer::Run() {
   }
 }
 
-Result<ShareWarmer::Share> ShareWarmer::Open(const cluster::WarmupOrder& order) {
-  Deadline deadline = Deadline::After(kHeadTime);
-  FB_ASSIGN_OR_RETURN(
-      std::string manifest,
-      datasets_->home()->link().Get(
-          fmt::format("/v1/versions/{}/manifest", order.version), deadline));
-  std::string uri = datasets_->HomeUri(order.dataset);
-  std::shared_ptr<const void> unowned(&manifest, [](const void*) {});
-  FB_ASSIGN_OR_RETURN(auto any, model::AnyManifest::View(manifest, unowned));
-  Share share;
-  if (any.files() != nullptr) {
-    FB_ASSIGN_OR_RETURN(share.files,
-                        engine_->files().catalog().Adopt(uri, {}, std::move(manifest)));
-    return share;
-  }
-  FB_ASSIGN_OR_RETURN(share.view.version,
-                      engine_->catalog().Adopt(uri, {}, std::move(manifest)));
-  FB_ASSIGN_OR_RETURN(share.view.columns,
-                      model::Project(share.view.manifest().schema(), order.columns));
-  return share;
-}
-
-cluster::WarmupReport ShareWarmer::Choose(const cluster::WarmupOrder& order,
-                                          Share* share) {
-  Cluster& home = *datasets_->home();
-  auto roster = home.link().roster();
-  cluster::WarmupReport report{.operation = order.operation,
-                               .roster_epoch = roster->epoch()};
-  auto ours = [&](const Hash128& placement) {
-    return std::ranges::any_of(
-        roster->Route(placement, order.replicas),
-        [&](uint32_t member) { return home.IsSelf(roster->members()[member]); });
-  };
-  if (share->files != nullptr) {
-    const model::FilesManifest& manifest = *share->files->manifest;
-    model::EachChunk(manifest, [&](model::ChunkRef ref) {
-      if (ours(model::FilePlacement(manifest, ref))) {
-        share->chunks.push_back(ref);
-        report.rows += model::FilesEndingIn(manifest, ref);
-      }
-      return true;
-    });
-    report.units = share->chunks.size();
-    return report;
-  }
-  auto all = share->view.manifest().units();
-  for (uint32_t unit = 0; unit < all.size(); ++unit) {
-    if (!ours(all[unit].content)) continue;
-    share->units.push_back(unit);
-    report.rows += all[unit].row_count;
-  }
-  report.units = share->units.size();
-  return report;
-}
-
-Result<cache::WarmupProgress> ShareWarmer::Load(const Share& share,
-                                                const cache::WarmupCall& call) {
-  if (share.files == nullptr) return engine_->WarmupUnits(share.view, share.units, call);
-  return engine_->files().WarmupChunks(share.files, share.chunks, call);
-}
-
 bool ShareWarmer::Note(const cluster::WarmupReport& report) {
   std::lock_guard lock(mutex_);
   auto found = tasks_.find(report.operation);
@@ -154,7 +91,7 @@ bool ShareWarmer::Note(const cluster::WarmupReport& report) {
 }
 
 void ShareWarmer::Warm(const cluster::WarmupOrder& order) {
-  auto share = Open(order);
+  auto share = OpenShare(order, engine_, datasets_);
   if (!share.ok()) {
     // The head, or the source, may be back in a moment; what stays wrong the head ends.
     spdlog::warn("cannot warm {} up yet: {}", order.dataset, share.status().message());
@@ -162,7 +99,7 @@ void ShareWarmer::Warm(const cluster::WarmupOrder& order) {
     wake_.wait_for(lock, kPause, [this] { return stopping_; });
     return;
   }
-  cluster::WarmupReport report = Choose(order, &*share);
+  cluster::WarmupReport report = ChooseShare(order, *datasets_->home(), &*share);
   if (!Note(report)) return;
   auto hear = [&](const cache::WarmupProgress& progress) {
     ++report.units_done;
@@ -170,7 +107,7 @@ void ShareWarmer::Warm(const cluster::WarmupOrder& order) {
     report.bytes_done = progress.bytes_stored;
     return Note(report);
   };
-  auto done = Load(*share, {.client = kClient, .report = hear});
+  auto done = LoadShare(*share, engine_, {.client = kClient, .report = hear});
   if (!done.ok()) {
     engine_->fills().Forget(kClient);
     engine_->files().Forget(kClient);

@@ -36,17 +36,6 @@ class ShareWarmer {
   // The next one whose share is not done by the newest roster; the lock is held.
   Task* NextTask();
   void Warm(const cluster::WarmupOrder& order);
-  // What this node is to load: units of a table, or chunks of a tree of files.
-  struct Share {
-    cache::View view{};
-    std::vector<uint32_t> units{};
-    cache::FilesEngine::Version files{};
-    std::vector<model::ChunkRef> chunks{};
-  };
-  Result<Share> Open(const cluster::WarmupOrder& order);
-  // Fills in the units or chunks.
-  cluster::WarmupReport Choose(const cluster::WarmupOrder& order, Share* share);
-  Result<cache::WarmupProgress> Load(const Share& share, const cache::WarmupCall& call);
   // False when the order was withdrawn.
   bool Note(const cluster::WarmupReport& report);
 
