@@ -11,7 +11,8 @@ import pyarrow.flight as flight
 class Trickle:
     """Listens at `host` on the flight and, if `bulk`, the bulk port of a node of 127.0.0.1, and
     hands on what is said. While `rate` is set, what the node says comes at so many bytes a second.
-    Of what is said over the bulk channel, so many pieces as `flips` says have one bit flipped."""
+    Of the larger pieces of what is said over the bulk channel, so many as `flips` says have a bit
+    flipped."""
 
     def __init__(self, node, host="127.0.0.2", bulk=True):
         self.rate = None
