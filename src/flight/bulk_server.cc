@@ -3,7 +3,6 @@
 #include <poll.h>
 #include <sys/socket.h>
 
-#include <cerrno>
 #include <cstring>
 
 #include "base/bytes.h"
@@ -60,10 +59,6 @@ void BulkServer::Accept() {
     Reap(/*all=*/false);
     UniqueFd fd(
         ::accept4(listener_.fd.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-    bool none = !fd.valid() && (errno == EAGAIN || errno == EWOULDBLOCK);
-    // Whoever waits keeps the listener readable: without descriptors left, polling at
-    // once again would do nothing else.
-    if (!fd.valid() && !none) std::this_thread::sleep_for(kTick);
     if (fd.valid() && connections_.size() < options_.connections_max) {
       Admit(std::move(fd));
     } else if (!fd.valid() && poll.revents != 0) {
