@@ -107,6 +107,19 @@ TEST_F(ServerTest, AnswersPlainCalls) {
   EXPECT_EQ(CallPlain(request, deadline).status().code(), StatusCode::kUnavailable);
 }
 
+TEST_F(ServerTest, RefusesAPlainAnswerThatIsLongerThanItMayBe) {
+  Start({});
+  Deadline deadline = Deadline::After(milliseconds(10'000));
+  PlainRequest request{.method = "POST",
+                       .address = "127.0.0.1:" + std::to_string(server->port()),
+                       .target = "/echo",
+                       .body = std::string(1 << 20, 'y')};
+  request.answer_bytes_max = 1 << 20;
+  EXPECT_TRUE(CallPlain(request, deadline).ok()) << "a head comes with it";
+  request.answer_bytes_max = 1 << 10;
+  EXPECT_EQ(CallPlain(request, deadline).status().code(), StatusCode::kFull);
+}
+
 TEST_F(ServerTest, MovesLargeBodiesBothWays) {
   Start({});
   std::string large(3 << 20, 'y');
