@@ -73,6 +73,7 @@ Result<std::shared_ptr<const Version>> Catalog::Open(const std::string& uri,
                           .range_bytes = options_.range_bytes,
                           .wide_bytes = options_.range_bytes / 16,
                           .memory_pool = options_.memory,
+                          .budget = options_.budget,
                           .deadline = deadline,
                           .footers = options_.footers};
   FB_ASSIGN_OR_RETURN(std::string bytes, dataset->Plan(plan, Shelf()));

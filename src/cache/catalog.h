@@ -30,6 +30,7 @@ class Catalog {
     storage::Store* store = nullptr;  // must outlive the catalog, as the next two
     ThreadPool* pool = nullptr;
     arrow::MemoryPool* memory = nullptr;
+    MemoryBudget* budget = nullptr;  // of `memory`; nullptr: nobody counts
     table::FooterCache* footers = nullptr;
     SourceOpener open_source = source::OpenSource;
     uint64_t range_bytes = 16 * kMiB;  // decoded rows of a row range

@@ -15,6 +15,9 @@ namespace {
 
 // Units a warm-up has in flight; enough to keep every fill thread busy.
 constexpr size_t kWarmupUnitsMax = 32;
+// Part of the memory that nobody reserves: for estimates that are a little low, and the
+// ends of files that jobs hold while they wait.
+constexpr uint64_t kSpareShare = 16;
 
 size_t FillThreads(size_t wanted) {
   if (wanted > 0) return wanted;
@@ -77,10 +80,12 @@ Engine::Engine(std::unique_ptr<storage::Store> store, const Options& options)
       next_use_(options.next_use ? options.next_use : std::make_shared<NextUse>()),
       blocks_(static_cast<int64_t>(options.fill_memory_bytes / 4)),
       memory_(static_cast<int64_t>(options.fill_memory_bytes), &blocks_),
+      budget_(options.fill_memory_bytes - options.fill_memory_bytes / kSpareShare),
       read_pool_(options.read_threads),
       catalog_({.store = store_.get(),
                 .pool = &read_pool_,
                 .memory = &memory_,
+                .budget = &budget_,
                 .footers = &footers_,
                 .open_source = options.open_source,
                 .range_bytes = options.range_bytes,
@@ -88,6 +93,7 @@ Engine::Engine(std::unique_ptr<storage::Store> store, const Options& options)
                 .named = options.named}),
       fills_({.store = store_.get(),
               .memory = &memory_,
+              .budget = &budget_,
               .read_pool = &read_pool_,
               .footers = &footers_,
               .thread_count = FillThreads(options.fill_threads)}),

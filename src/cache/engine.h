@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/memory_budget.h"
 #include "base/thread_pool.h"
 #include "cache/block_memory_pool.h"
 #include "cache/catalog.h"
@@ -22,7 +23,7 @@ namespace forebay::cache {
 class Engine {
  public:
   struct Options {
-    uint64_t fill_memory_bytes = uint64_t{1} << 30;  // cap of all decoding together
+    uint64_t fill_memory_bytes = uint64_t{1} << 30;  // cap of fills and plans together
     size_t fill_threads = 0;                         // 0: one per core, at least 2
     size_t read_threads = 16;                        // source reads in flight
     SourceOpener open_source = source::OpenSource;
@@ -61,6 +62,7 @@ class Engine {
   std::shared_ptr<NextUse> next_use_;
   BlockMemoryPool blocks_;
   table::CappedMemoryPool memory_;
+  MemoryBudget budget_;  // of memory_
   table::FooterCache footers_;
   ThreadPool read_pool_;
   Catalog catalog_;

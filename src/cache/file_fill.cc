@@ -81,10 +81,11 @@ Result<std::optional<FileFilled>> Stream(const FilesVersion& version, ChunkRef r
                                          const FileFillContext& context) {
   auto started = std::chrono::steady_clock::now();
   uint64_t size = version.manifest->ChunkBytes(ref);
-  FB_ASSIGN_OR_RETURN(auto pass, context.memory->Enter(std::min(size, kWriteBytes)));
+  FB_ASSIGN_OR_RETURN(auto buffer, FillBuffer::Make(std::min(size, kWriteBytes),
+                                                    context.memory, context.deadline));
   FB_ASSIGN_OR_RETURN(auto writer, context.store->Create(version.Key(ref),
                                                          model::ChunkKind::kFile, size));
-  Streaming streaming(writer.get(), pass->bytes());
+  Streaming streaming(writer.get(), buffer.bytes());
   source::Slice slice{static_cast<int64_t>(model::FilesManifest::ExtentOffset(ref)),
                       static_cast<int64_t>(size)};
   Status read = version.source->Stream(
@@ -197,9 +198,10 @@ Result<FileFilled> FillFileChunk(const FilesVersion& version, ChunkRef ref,
   }
   uint64_t size = version.manifest->ChunkBytes(ref);
   bool is_pack = ref.group == model::kPackGroup;
-  FB_ASSIGN_OR_RETURN(auto pass, context.memory->Enter(size));
+  FB_ASSIGN_OR_RETURN(auto buffer,
+                      FillBuffer::Make(size, context.memory, context.deadline));
   auto started = std::chrono::steady_clock::now();
-  std::span<std::byte> bytes = pass->bytes();
+  std::span<std::byte> bytes = buffer.bytes();
   FB_RETURN_NOT_OK(is_pack ? ReadPack(version, ref, bytes, context)
                            : ReadPart(version, ref, bytes, context));
   auto read = std::chrono::steady_clock::now();

@@ -8,7 +8,7 @@
 #include "base/thread_pool.h"
 #include "cache/files_version.h"
 #include "cache/fill.h"
-#include "cache/memory_gate.h"
+#include "cache/fill_buffer.h"
 #include "storage/store.h"
 
 namespace forebay::cache {
@@ -17,7 +17,7 @@ struct FileFillContext {
   storage::Store* store = nullptr;
   ThreadPool* ranges = nullptr;   // reads of parts of a large object
   ThreadPool* objects = nullptr;  // reads of small objects, hundreds at once
-  MemoryGate* memory = nullptr;
+  FileMemory memory{};
   Deadline deadline = Deadline::Never();
   // Somebody waits for it now: several requests at once, rather than few copies.
   bool hurried = false;

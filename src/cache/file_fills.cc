@@ -59,7 +59,7 @@ ChunkFuture Ready(storage::Chunk chunk) {
 
 FileFills::FileFills(Options options)
     : options_(options),
-      memory_(options.memory_bytes_max, options.memory),
+      budget_(options.memory_bytes_max),
       objects_(options.object_threads) {
   for (size_t i = 0; i < std::max<size_t>(options.thread_count, 1); ++i) {
     threads_.emplace_back([this] { Work(); });
@@ -240,7 +240,7 @@ void FileFills::Run(Job& job, std::unique_lock<std::mutex>& lock) {
   FileFillContext context{.store = options_.store,
                           .ranges = options_.read_pool,
                           .objects = &objects_,
-                          .memory = &memory_,
+                          .memory = {.budget = &budget_, .pool = options_.memory},
                           .deadline = Deadline::After(options_.fill_timeout),
                           .hurried = job.hurried()};
   lock.unlock();

@@ -74,7 +74,7 @@ class FileFills {
   void Run(Job& job, std::unique_lock<std::mutex>& lock);
 
   Options options_;
-  MemoryGate memory_;
+  MemoryBudget budget_;
   ThreadPool objects_;
   mutable std::mutex mutex_;
   std::condition_variable wake_;

@@ -18,9 +18,11 @@ struct FillQueue::Job {
   FillRequest request;
   Rank rank{static_cast<int>(Need::kSomeday), 0};
   bool started = false;
-  bool waits = false;  // for fills of other nodes
-  bool alone = false;  // ran out of memory beside others: the next try runs by itself
+  bool waits = false;    // for fills of other nodes
+  bool dropped = false;  // while it waited for memory: those who asked have been told
   std::set<ClientId> clients;
+  std::atomic<int> urgency{static_cast<int>(Need::kSomeday)};  // as in its rank
+  std::stop_source stop;                                       // ends its wait for memory
 };
 
 namespace {
@@ -52,6 +54,8 @@ FillQueue::~FillQueue() {
       FinishJob(*job, Status::Cancelled("the node is stopping"));
     }
     queue_.clear();
+    for (Job* job : awaiting_memory_)
+      Drop(*job, Status::Cancelled("the node is stopping"));
   }
   wake_.notify_all();
   for (std::thread& thread : threads_) thread.join();
@@ -145,10 +149,15 @@ void FillQueue::Cover(const std::shared_ptr<Job>& job, uint32_t group) {
 
 void FillQueue::Raise(const std::shared_ptr<Job>& job, Need need, ClientId client) {
   job->clients.insert(client);
-  if (job->started || static_cast<int>(need) >= job->rank.first) return;
-  queue_.erase(job->rank);
+  if (static_cast<int>(need) >= job->rank.first) return;
+  if (!job->started) queue_.erase(job->rank);
   job->rank.first = static_cast<int>(need);
-  queue_[job->rank] = job;
+  job->urgency = job->rank.first;
+  if (!job->started) {
+    queue_[job->rank] = job;
+  } else if (awaiting_memory_.contains(job.get())) {
+    options_.budget->Reorder();
+  }
 }
 
 void FillQueue::Forget(ClientId client) {
@@ -161,6 +170,18 @@ void FillQueue::Forget(ClientId client) {
     Dequeue(*job);
     FinishJob(*job, Status::Cancelled("nobody waits for this fill any more"));
   }
+  for (Job* job : awaiting_memory_) {
+    if (job->clients.erase(client) == 0 || !job->clients.empty()) continue;
+    Drop(*job, Status::Cancelled("nobody waits for this fill any more"));
+  }
+}
+
+// Whoever asks for its chunks from now on gets another job.
+void FillQueue::Drop(Job& job, const Status& why) {
+  if (job.dropped) return;
+  job.dropped = true;
+  FinishJob(job, why);
+  job.stop.request_stop();
 }
 
 FillQueue::Counters FillQueue::counters() const {
@@ -170,8 +191,7 @@ FillQueue::Counters FillQueue::counters() const {
 
 std::shared_ptr<FillQueue::Job> FillQueue::Next(bool waits) const {
   for (const auto& [rank, job] : queue_) {
-    if (job->waits != waits) continue;
-    return !job->alone || filling_ == 0 ? job : nullptr;
+    if (job->waits == waits) return job;
   }
   return nullptr;
 }
@@ -184,18 +204,9 @@ void FillQueue::Work(bool waits) {
     std::shared_ptr<Job> job = Next(waits);
     Dequeue(*job);
     ++counters_.running;
-    filling_ += waits ? 0 : 1;
-    bool had_company = counters_.running > 1;
     Status status = RunJob(*job, lock);
     --counters_.running;
-    filling_ -= waits ? 0 : 1;
-    if (status.code() == StatusCode::kFull && had_company && !job->alone && !stopping_) {
-      job->alone = true;
-      Enqueue(job);
-    } else {
-      FinishJob(*job, status);
-    }
-    wake_.notify_all();
+    if (!job->dropped) FinishJob(*job, status);
     // A warm-up ends: nothing more is decoded soon, and chunks may need the memory.
     bool last = queue_.empty() && job->rank.first == static_cast<int>(Need::kSomeday);
     if (!last) continue;
@@ -224,7 +235,18 @@ Status FillQueue::RunJob(Job& job, std::unique_lock<std::mutex>& lock) {
                       .pool = options_.read_pool,
                       .footers = options_.footers,
                       .deadline = Deadline::After(options_.unit_timeout),
+                      .reserve = {},
                       .on_chunk = {}};
+  if (options_.budget != nullptr) {
+    context.reserve = [this, &job, &context](const MemoryNeed& need) {
+      return AwaitMemory(job, {.bytes = need.bytes,
+                               .alone = need.alone,
+                               .urgency = &job.urgency,
+                               .deadline = context.deadline,
+                               .stop = job.stop.get_token(),
+                               .instead_of = need.instead_of});
+    };
+  }
   context.on_chunk = [this](const FillChunk& chunk, const storage::Chunk& stored,
                             FillTimes times) {
     std::lock_guard relock(mutex_);
@@ -238,6 +260,19 @@ Status FillQueue::RunJob(Job& job, std::unique_lock<std::mutex>& lock) {
   if (!status.ok()) spdlog::debug("a fill failed: {}", status.ToString());
   lock.lock();
   return status;
+}
+
+Result<Reservation> FillQueue::AwaitMemory(Job& job, MemoryBudget::Request request) {
+  {
+    std::lock_guard lock(mutex_);
+    awaiting_memory_.insert(&job);
+    if (stopping_) Drop(job, Status::Cancelled("the node is stopping"));
+  }
+  auto reserved = options_.budget->Reserve(request);
+  std::lock_guard lock(mutex_);
+  awaiting_memory_.erase(&job);
+  if (job.dropped) return Status::Cancelled("the fill was dropped");
+  return reserved;
 }
 
 void FillQueue::FinishJob(Job& job, const Status& status) {

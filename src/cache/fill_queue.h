@@ -3,7 +3,9 @@
 // A job fills one unit for one view. Whoever needs a chunk that a job already covers
 // waits for that job (single flight). Jobs run on threads of the queue's own: as many for
 // those that wait for fills of other nodes as for the rest, or two nodes whose threads
-// all wait would wait for each other.
+// all wait would wait for each other. A job starts to read its source once the memory
+// that it takes is free: the more urgent first, then the older. Until then it may still
+// be raised and dropped like one in the queue.
 #pragma once
 
 #include <condition_variable>
@@ -43,6 +45,7 @@ class FillQueue {
   struct Options {
     storage::Store* store = nullptr;
     arrow::MemoryPool* memory = nullptr;
+    MemoryBudget* budget = nullptr;  // of `memory`; nullptr: nobody counts
     ThreadPool* read_pool = nullptr;
     table::FooterCache* footers = nullptr;
     size_t thread_count = 2;
@@ -53,7 +56,7 @@ class FillQueue {
     uint64_t failed_fills = 0;
     uint64_t chunks = 0;
     uint64_t queued = 0;
-    uint64_t running = 0;
+    uint64_t running = 0;  // those that wait for memory among them
   };
 
   explicit FillQueue(Options options);
@@ -64,7 +67,7 @@ class FillQueue {
   std::vector<ChunkFuture> Request(const View& view,
                                    const std::vector<model::ChunkRef>& refs, Need need,
                                    ClientId client);
-  // Drops queued jobs that nobody else asked for.
+  // Drops jobs that nobody else asked for and that did not start to read.
   void Forget(ClientId client);
   Counters counters() const;
 
@@ -83,10 +86,12 @@ class FillQueue {
   void Cover(const std::shared_ptr<Job>& job, uint32_t group);
   void Raise(const std::shared_ptr<Job>& job, Need need, ClientId client);
   void Work(bool waits);
-  // The first job of these that may run now; null: there is none.
+  // The first job of these; null: there is none.
   std::shared_ptr<Job> Next(bool waits) const;
   void AwaitJob(bool waits, std::unique_lock<std::mutex>& lock);
   Status RunJob(Job& job, std::unique_lock<std::mutex>& lock);
+  Result<Reservation> AwaitMemory(Job& job, MemoryBudget::Request request);
+  void Drop(Job& job, const Status& why);
   void FinishJob(Job& job, const Status& status);
   void Resolve(const Hash128& key, Result<Brought> result);
 
@@ -99,7 +104,7 @@ class FillQueue {
   std::map<Rank, std::shared_ptr<Job>> queue_;
   std::map<UnitKey, std::shared_ptr<Job>> by_unit_;  // the same jobs
   Counters counters_;
-  uint64_t filling_ = 0;  // running jobs that do not wait for other nodes
+  std::set<Job*> awaiting_memory_;
   std::vector<std::thread> threads_;
 };
 

@@ -55,8 +55,7 @@ Status PieceReader::Init() {
     auto found = std::ranges::find(fields_, file_fields[i]);
     columns_[i].place = static_cast<int>(found - fields_.begin());
   }
-  if (needs_position) FB_RETURN_NOT_OK(FindFirstRow());
-  return fields_.empty() ? Status::OK() : OpenStream();
+  return needs_position ? FindFirstRow() : Status::OK();
 }
 
 Status PieceReader::InitById() {
@@ -110,12 +109,22 @@ Status PieceReader::FindFirstRow() {
   return Status::OK();
 }
 
+GroupRead PieceReader::Read() const {
+  return {.first_group = options_.piece.first_group,
+          .group_count = options_.piece.group_count,
+          .fields = fields_,
+          .batch_rows = options_.batch_rows};
+}
+
+Result<ReadMemory> PieceReader::Memory() const {
+  if (fields_.empty()) return ReadMemory{};
+  auto memory = Decoded(Guard([&] { return file_->MemoryOf(Read()); }));
+  if (!memory.ok()) return memory.status().WithContext(PlaceOf(options_));
+  return memory;
+}
+
 Status PieceReader::OpenStream() {
-  GroupRead read{.first_group = options_.piece.first_group,
-                 .group_count = options_.piece.group_count,
-                 .fields = fields_,
-                 .batch_rows = options_.batch_rows};
-  auto stream = Guard([&] { return file_->Read(read); });
+  auto stream = Guard([&] { return file_->Read(Read()); });
   if (!stream.ok()) return Blame(stream.status());
   stream_ = std::move(*stream);
   return Status::OK();
@@ -126,6 +135,7 @@ Result<BatchPtr> PieceReader::Next() {
     return Status::Deadline(
         fmt::format("time was up while decoding {}", PlaceOf(options_)));
   }
+  if (stream_ == nullptr && !fields_.empty()) FB_RETURN_NOT_OK(OpenStream());
   auto batch = Guard([&] { return Decode(); });
   if (!batch.ok()) return Blame(batch.status());
   auto rows = *batch == nullptr ? 0 : static_cast<uint64_t>((*batch)->num_rows());

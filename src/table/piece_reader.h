@@ -33,7 +33,11 @@ struct PieceOptions {
 
 class PieceReader {
  public:
+  // Reads the footer, and nothing else yet.
   static Result<std::unique_ptr<PieceReader>> Open(PieceOptions options);
+
+  // What Next takes at its peak, batches that were handed out not counted.
+  Result<ReadMemory> Memory() const;
 
   // nullptr after exactly the piece's rows; fewer or more are kCorrupt. Errors name the
   // file, the group and, where one column is to blame, the column.
@@ -54,6 +58,7 @@ class PieceReader {
   Result<Column> FindColumn(const arrow::Field& field, int* file_field) const;
   Result<std::shared_ptr<arrow::Scalar>> FolderValue(const arrow::Field& field) const;
   Status FindFirstRow();
+  GroupRead Read() const;
   Status OpenStream();
   arrow::Result<std::shared_ptr<arrow::RecordBatch>> Decode();
   arrow::Result<std::shared_ptr<arrow::RecordBatch>> ToSchema(

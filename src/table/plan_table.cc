@@ -11,6 +11,7 @@
 #include "table/files/decode_error.h"
 #include "table/files/table_file.h"
 #include "table/hive.h"
+#include "table/memory_jobs.h"
 #include "table/schema_merge.h"
 
 namespace forebay::table {
@@ -45,7 +46,15 @@ Status InspectAll(const std::shared_ptr<source::Source>& source, const Listing& 
     FB_ASSIGN_OR_RETURN((*layouts)[i], Inspect(access, listing.format));
     return Status::OK();
   };
-  return ForEach(options.pool, listing.objects.size(), inspect);
+  auto bytes = [&](size_t i) {
+    return OpenMemoryBytes(listing.format, listing.objects[i].identity.size);
+  };
+  return RunMemoryJobs({.count = listing.objects.size(),
+                        .bytes = bytes,
+                        .run = inspect,
+                        .pool = options.pool,
+                        .budget = options.budget,
+                        .deadline = options.deadline});
 }
 
 Result<std::shared_ptr<arrow::Schema>> MergeSchemas(const Listing& listing,

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "base/clock.h"
+#include "base/memory_budget.h"
 #include "base/size.h"
 #include "base/status.h"
 #include "base/thread_pool.h"
@@ -24,6 +25,7 @@ struct PlanOptions {
   uint64_t range_bytes = 16 * kMiB;
   uint64_t wide_bytes = 1 * kMiB;
   arrow::MemoryPool* memory_pool = nullptr;  // nullptr: Arrow's default
+  MemoryBudget* budget = nullptr;            // of memory_pool; nullptr: nobody counts
   Deadline deadline = Deadline::Never();
   FooterCache* footers = nullptr;
 };

@@ -32,6 +32,20 @@ class PieceByPiece : public UnitReader {
         partitions_(options_.manifest->schema()),
         by_id_(by_id::TableColumns::Make(options_.manifest->schema())) {}
 
+  uint64_t OpenMemoryBytes() const override {
+    if (unit().piece_count == 0) return 0;
+    const auto& piece = options_.manifest->pieces()[unit().first_piece];
+    const auto& object = options_.manifest->objects()[piece.object];
+    return table::OpenMemoryBytes(object.format, object.size);
+  }
+
+  Result<uint64_t> MemoryBytes() override {
+    if (!failure_.ok()) return failure_;
+    auto bytes = EstimateMemory();
+    if (!bytes.ok()) failure_ = bytes.status();
+    return bytes;
+  }
+
   Result<BatchPtr> Next() override {
     if (!failure_.ok()) return failure_;
     auto batch = NextRange();
@@ -47,10 +61,13 @@ class PieceByPiece : public UnitReader {
     return options_.manifest->ranges()[unit().first_range + i];
   }
 
+  Result<uint64_t> EstimateMemory();
+  uint64_t LargestObjectBytes() const;
   Result<BatchPtr> NextRange();
   Result<BatchPtr> TakeRows(int64_t count);
   // False when the unit has no more rows.
   Result<bool> Pull();
+  int64_t BatchRows(const model::PieceRecord& piece) const;
   Status OpenPiece(const model::PieceRecord& piece);
 
   const UnitOptions options_;
@@ -63,6 +80,41 @@ class PieceByPiece : public UnitReader {
   int64_t waiting_rows_ = 0;
   Status failure_;
 };
+
+// Files that share a unit are small and alike: the first one stands for all.
+Result<uint64_t> PieceByPiece::EstimateMemory() {
+  if (unit().piece_count == 0 || unit().range_count == 0) return 0;
+  const model::PieceRecord& first = options_.manifest->pieces()[unit().first_piece];
+  if (piece_ == nullptr) {
+    FB_RETURN_NOT_OK(OpenPiece(first));
+    ++next_piece_;
+  }
+  FB_ASSIGN_OR_RETURN(ReadMemory memory, piece_->Memory());
+  uint64_t range_rows = 0;
+  for (uint32_t i = 0; i < unit().range_count; ++i) {
+    range_rows = std::max<uint64_t>(range_rows, range(i).stored_rows);
+  }
+  uint64_t batch_rows = std::max<uint64_t>(BatchRows(first), 1);
+  uint64_t range_bytes =
+      memory.batch_bytes * ((range_rows + batch_rows - 1) / batch_rows);
+  uint64_t held = memory.held_bytes;
+  if (unit().piece_count > 1) held = std::max(held, 2 * LargestObjectBytes());
+  // The range as it is decoded, and a copy of it: in other types, or of several batches.
+  return held + memory.batch_bytes + 2 * range_bytes;
+}
+
+uint64_t PieceByPiece::LargestObjectBytes() const {
+  int64_t largest = 0;
+  for (uint32_t i = 0; i < unit().piece_count; ++i) {
+    const auto& piece = options_.manifest->pieces()[unit().first_piece + i];
+    largest = std::max(largest, options_.manifest->objects()[piece.object].size);
+  }
+  return static_cast<uint64_t>(largest);
+}
+
+int64_t PieceByPiece::BatchRows(const model::PieceRecord& piece) const {
+  return static_cast<int64_t>(std::min<uint64_t>(range(0).stored_rows, piece.row_count));
+}
 
 Result<BatchPtr> PieceByPiece::NextRange() {
   if (next_range_ == unit().range_count) return BatchPtr();
@@ -120,7 +172,6 @@ Result<bool> PieceByPiece::Pull() {
 }
 
 Status PieceByPiece::OpenPiece(const model::PieceRecord& piece) {
-  int64_t batch_rows = std::min<uint64_t>(range(0).stored_rows, piece.row_count);
   PieceOptions options{.access = {.source = options_.source,
                                   .object = options_.manifest->object(piece.object),
                                   .memory_pool = options_.decode.memory_pool,
@@ -134,7 +185,7 @@ Status PieceByPiece::OpenPiece(const model::PieceRecord& piece) {
                        .partitions = &partitions_,
                        .by_id = by_id_,
                        .context = options_.manifest->context(piece.object),
-                       .batch_rows = batch_rows,
+                       .batch_rows = BatchRows(piece),
                        .file = nullptr};
   FB_ASSIGN_OR_RETURN(piece_, PieceReader::Open(std::move(options)));
   return Status::OK();

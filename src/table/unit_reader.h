@@ -30,6 +30,11 @@ struct DecodeOptions {
 class UnitReader {
  public:
   virtual ~UnitReader() = default;
+  // What MemoryBytes takes at its peak.
+  virtual uint64_t OpenMemoryBytes() const = 0;
+  // What reading the unit takes at its peak, the batch that was handed out last counted.
+  // Reads the footer of the unit's first file; an estimate, rather too high than too low.
+  virtual Result<uint64_t> MemoryBytes() = 0;
   // The unit's ranges in order: exactly the range's rows, the projected columns in the
   // manifest's types (ChunkSchema), validated. nullptr after the last.
   virtual Result<std::shared_ptr<arrow::RecordBatch>> Next() = 0;

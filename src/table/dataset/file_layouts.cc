@@ -7,6 +7,7 @@
 #include "base/bytes.h"
 #include "table/by_id/labels.h"
 #include "table/files/decode_error.h"
+#include "table/memory_jobs.h"
 
 namespace forebay::table {
 namespace {
@@ -145,7 +146,16 @@ Result<std::vector<IdLayout>> LayoutsOf(const LayoutRequest& request,
     FB_ASSIGN_OR_RETURN(layouts[missing[n]], Inspect(request, options, missing[n]));
     return Status::OK();
   };
-  FB_RETURN_NOT_OK(ForEach(options.pool, missing.size(), inspect));
+  auto bytes = [&](size_t n) {
+    const live::FileRef& file = (*request.files)[missing[n]];
+    return OpenMemoryBytes(file.format, file.object.identity.size);
+  };
+  FB_RETURN_NOT_OK(RunMemoryJobs({.count = missing.size(),
+                                  .bytes = bytes,
+                                  .run = inspect,
+                                  .pool = options.pool,
+                                  .budget = options.budget,
+                                  .deadline = options.deadline}));
   for (Shelved& shelved : manifests) {
     for (size_t i : shelved.files) {
       shelved.all_reusable = shelved.all_reusable && layouts[i].reusable;

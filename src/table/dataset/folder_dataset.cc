@@ -6,6 +6,7 @@
 
 #include "base/bytes.h"
 #include "source/identity.h"
+#include "table/dataset/set_live_rows.h"
 #include "table/filter/bind.h"
 #include "table/filter/parse.h"
 #include "table/listing.h"
@@ -51,15 +52,10 @@ class FolderDataset : public Dataset {
                                                       .filter = &bound,
                                                       .pool = options.pool,
                                                       .memory_pool = options.memory_pool,
+                                                      .budget = options.budget,
                                                       .footers = options.footers,
                                                       .deadline = options.deadline}));
-    auto select = [&](size_t i) -> Status {
-      PlannedFile& file = plan->files[i];
-      FB_ASSIGN_OR_RETURN(file.live,
-                          resolver->Of(i, {file.object, file.format, file.context}));
-      return Status::OK();
-    };
-    return ForEach(options.pool, plan->files.size(), select);
+    return SetLiveRows(*resolver, options, plan);
   }
 
   std::shared_ptr<source::Source> source_;

@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <charconv>
 #include <numeric>
-#include <thread>
 
 #include "base/bytes.h"
 #include "base/uri.h"
 #include "table/dataset/file_layouts.h"
 #include "table/dataset/find_metadata.h"
+#include "table/dataset/set_live_rows.h"
 #include "table/filter/bind.h"
 #include "table/filter/file_filter.h"
 #include "table/iceberg_columns.h"
@@ -73,8 +73,8 @@ class IcebergDataset : public Dataset {
   Result<std::vector<live::FileRef>> Locate(const iceberg::Scan& scan,
                                             const PlanOptions& options) const;
   Status CheckTotals(const iceberg::Scan& scan) const;
-  Status SetLiveRows(const iceberg::Scan& scan, const std::vector<live::FileRef>& files,
-                     const PlanOptions& options, TablePlan* plan) const;
+  Status SetLiveRows(const iceberg::Scan& scan, const PlanOptions& options,
+                     TablePlan* plan) const;
   std::string name_mapping() const {
     auto found = metadata_.properties.find(std::string(kNameMappingProperty));
     return found == metadata_.properties.end() ? std::string() : found->second;
@@ -236,31 +236,21 @@ Status CheckRows(const iceberg::DataFile& data, const PlannedFile& file) {
                                      file.object.uri, rows, data.record_count));
 }
 
-Status IcebergDataset::SetLiveRows(const iceberg::Scan& scan,
-                                   const std::vector<live::FileRef>& files,
-                                   const PlanOptions& options, TablePlan* plan) const {
+Status IcebergDataset::SetLiveRows(const iceberg::Scan& scan, const PlanOptions& options,
+                                   TablePlan* plan) const {
   live::LiveOptions live_options{
       .source = source_,
       .schema = schema_,
       .filter = filter_ && !filter_->always_true() ? &*filter_ : nullptr,
       .pool = options.pool,
       .memory_pool = options.memory_pool,
+      .budget = options.budget,
       .footers = options.footers,
       .deadline = options.deadline,
       .resolve = [&](std::string_view path) { return locations_.Resolve(path); }};
   FB_ASSIGN_OR_RETURN(auto resolver, live::LiveRowsResolver::Make(std::move(live_options),
                                                                   metadata_, scan));
-  // This is decoding: with many more lanes than cores each would only need memory of its
-  // own.
-  size_t lanes =
-      std::min<size_t>(files.size(), std::max(2U, std::thread::hardware_concurrency()));
-  return ForEach(options.pool, lanes, [&](size_t lane) -> Status {
-    for (size_t i = lane; i < files.size(); i += lanes) {
-      if (!resolver->Touches(i)) continue;
-      FB_ASSIGN_OR_RETURN(plan->files[i].live, resolver->Of(i, files[i]));
-    }
-    return Status::OK();
-  });
+  return table::SetLiveRows(*resolver, options, plan);
 }
 
 Result<std::string> IcebergDataset::Plan(const PlanOptions& options,
@@ -288,7 +278,7 @@ Result<std::string> IcebergDataset::Plan(const PlanOptions& options,
     SetColumns(layouts[i], schema_, &file);
     FB_RETURN_NOT_OK(CheckRows(scan.data[i], file));
   }
-  FB_RETURN_NOT_OK(SetLiveRows(scan, files, options, &plan));
+  FB_RETURN_NOT_OK(SetLiveRows(scan, options, &plan));
   return BuildManifest(plan, CutsOf(options));
 }
 

@@ -196,22 +196,40 @@ class IpcFile : public TableFile {
     return groups;
   }
 
+  // Dictionaries stay in memory, and messages that are not read column by column come as
+  // a whole.
+  arrow::Result<ReadMemory> MemoryOf(const GroupRead& read) override {
+    ARROW_ASSIGN_OR_RAISE(ReadMemory memory, TableFile::MemoryOf(read));
+    if (ReadsColumns()) return memory;
+    int64_t largest = 0;
+    for (uint32_t i = 0; i < read.group_count; ++i) {
+      const IpcBlock& block = layout_->batches[read.first_group + i].block;
+      largest = std::max(largest, block.metadata_bytes + block.body_bytes);
+    }
+    memory.held_bytes = std::max(memory.held_bytes, static_cast<uint64_t>(largest));
+    for (const IpcBlock& block : layout_->dictionaries) {
+      memory.held_bytes += static_cast<uint64_t>(block.metadata_bytes + block.body_bytes);
+    }
+    return memory;
+  }
+
   arrow::Result<std::unique_ptr<BatchStream>> Read(const GroupRead& read) override {
     size_t count = layout_->batches.size();
     if (read.first_group > count || read.group_count > count - read.first_group) {
       return arrow::Status::SerializationError(
           "the file has fewer batches than expected");
     }
-    // Dictionaries and foreign byte order need Arrow's stream reader, which takes whole
-    // messages.
-    bool columnwise = layout_->dictionaries.empty() &&
-                      layout_->schema->is_native_endian() &&
-                      !HasDictionary(*layout_->schema);
-    if (!columnwise) return ReadStream(read);
+    if (!ReadsColumns()) return ReadStream(read);
     return std::make_unique<ColumnwiseBatches>(file_.get(), *layout_, read);
   }
 
  private:
+  // Dictionaries and foreign byte order need Arrow's stream reader, which takes whole
+  // messages.
+  bool ReadsColumns() const {
+    return layout_->dictionaries.empty() && layout_->schema->is_native_endian() &&
+           !HasDictionary(*layout_->schema);
+  }
   arrow::Result<std::unique_ptr<BatchStream>> ReadStream(const GroupRead& read) {
     auto options = arrow::ipc::IpcReadOptions::Defaults();
     options.memory_pool = file_->access().memory_pool;

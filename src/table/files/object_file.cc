@@ -59,7 +59,10 @@ Status ObjectFile::Prefetch(const std::vector<arrow::io::ReadRange>& ranges) {
 
 Status ObjectFile::PrefetchTail(int64_t bytes) {
   int64_t count = std::min(bytes, size());
-  return Prefetch({{size() - count, count}});
+  FB_RETURN_NOT_OK(Prefetch({{size() - count, count}}));
+  for (Ready& range : ready_)
+    range.is_tail = range.is_tail || range.offset == size() - count;
+  return Status::OK();
 }
 
 Status ObjectFile::Fill(const std::vector<Ready>& ranges) {

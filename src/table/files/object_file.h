@@ -40,6 +40,10 @@ class ObjectFile : public arrow::io::RandomAccessFile {
   // The last `bytes` of the file: where its footer is.
   Status PrefetchTail(int64_t bytes);
   void Forget() { ready_.clear(); }
+  // All but the tail, which for a small file is the whole of it.
+  void ForgetAllButTail() {
+    std::erase_if(ready_, [](const Ready& range) { return !range.is_tail; });
+  }
 
   const ObjectAccess& access() const { return access_; }
 
@@ -66,6 +70,7 @@ class ObjectFile : public arrow::io::RandomAccessFile {
   struct Ready {
     int64_t offset;
     std::shared_ptr<arrow::Buffer> bytes;
+    bool is_tail = false;
   };
 
   int64_t size() const { return access_.object.identity.size; }

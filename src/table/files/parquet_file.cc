@@ -8,6 +8,7 @@
 #include <parquet/properties.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "base/arrow_status.h"
 #include "base/size.h"
@@ -23,6 +24,12 @@ constexpr int64_t kPrefetchBytesMax = 64 * kMiB;
 constexpr int64_t kStreamBufferMin = 64 * kKiB;
 constexpr int64_t kStreamBufferMax = 4 * kMiB;
 constexpr int64_t kHoleBytes = 8 * kKiB;
+// Writers end a page at about 1 MiB, but look at its size after so many values only.
+constexpr uint64_t kPageBytes = 2 * kMiB;
+constexpr uint64_t kPageValues = 1024;
+// A buffer of values or levels doubles as it fills.
+constexpr uint64_t kGrowth = 2;
+constexpr uint64_t kLevelBytes = 2;
 
 using Metadata = std::shared_ptr<parquet::FileMetaData>;
 
@@ -121,6 +128,7 @@ class ParquetFile : public TableFile {
   }
 
   arrow::Result<std::unique_ptr<BatchStream>> Read(const GroupRead& read) override;
+  arrow::Result<ReadMemory> MemoryOf(const GroupRead& read) override;
   arrow::Result<std::unique_ptr<parquet::ParquetFileReader>> Parquet() override {
     return parquet::ParquetFileReader::Open(file_, ReaderProperties(access_), metadata_);
   }
@@ -173,16 +181,70 @@ GroupSets ParquetFile::SplitGroups(const GroupRead& read,
   return sets;
 }
 
+// Of each column, when column chunks are not read ahead.
+int64_t StreamBufferBytes(size_t leaf_count) {
+  auto leaves = static_cast<int64_t>(std::max<size_t>(leaf_count, 1));
+  return std::clamp(kPrefetchBytesMax / leaves, kStreamBufferMin, kStreamBufferMax);
+}
+
+// A page and a dictionary, both decompressed. They are parts of the column chunk.
+uint64_t PageBytes(const parquet::ColumnChunkMetaData& chunk) {
+  auto bytes =
+      static_cast<uint64_t>(std::max<int64_t>(chunk.total_uncompressed_size(), 0));
+  auto values = static_cast<uint64_t>(std::max<int64_t>(chunk.num_values(), 1));
+  uint64_t page = std::max(kPageBytes, kPageValues * (bytes / values));
+  return std::min(bytes, page) * (chunk.has_dictionary_page() ? 2 : 1);
+}
+
+arrow::Result<ReadMemory> ParquetFile::MemoryOf(const GroupRead& read) {
+  ARROW_ASSIGN_OR_RAISE(ReadPlan plan, Plan(read));
+  std::vector<uint64_t> pages(plan.leaves.size());
+  uint64_t wanted = static_cast<uint64_t>(std::max<int64_t>(read.batch_rows, 1));
+  uint64_t densest = 0, all = 0, row_count = 0;
+  for (int group : plan.groups) {
+    auto row_group = metadata_->RowGroup(group);
+    auto rows = static_cast<uint64_t>(std::max<int64_t>(row_group->num_rows(), 0));
+    uint64_t bytes = 0;
+    for (int field : read.fields) {
+      ARROW_ASSIGN_OR_RAISE(uint64_t column,
+                            MeasureColumn(*row_group, manifest_.schema_fields.at(field)));
+      bytes += column;
+    }
+    for (size_t i = 0; i < plan.leaves.size(); ++i) {
+      auto chunk = row_group->ColumnChunk(plan.leaves[i]);
+      pages[i] = std::max(pages[i], PageBytes(*chunk));
+      const auto* leaf = metadata_->schema()->Column(plan.leaves[i]);
+      uint64_t levels = (leaf->max_definition_level() > 0 ? kLevelBytes : 0) +
+                        (leaf->max_repetition_level() > 0 ? kLevelBytes : 0);
+      bytes += levels * static_cast<uint64_t>(chunk->num_values());
+    }
+    densest = std::max(densest, ShareOf(bytes, wanted, rows));
+    all += bytes;
+    row_count += rows;
+  }
+  ReadMemory memory;
+  // Row groups smaller than a batch are joined.
+  memory.batch_bytes = kGrowth * std::max(densest, ShareOf(all, wanted, row_count));
+  memory.held_bytes = std::reduce(pages.begin(), pages.end());
+  auto compressed = static_cast<uint64_t>(std::max<int64_t>(plan.compressed_bytes, 0));
+  uint64_t buffers =
+      plan.leaves.size() * static_cast<uint64_t>(StreamBufferBytes(plan.leaves.size()));
+  memory.held_bytes += compressed <= kPrefetchBytesMax
+                           ? compressed + kFooterGuessBytes
+                           : std::min(compressed, buffers) + memory.held_bytes;
+  return memory;
+}
+
 arrow::Result<std::unique_ptr<BatchStream>> ParquetFile::Read(const GroupRead& read) {
   ARROW_ASSIGN_OR_RAISE(ReadPlan plan, Plan(read));
   auto properties = ReaderProperties(access_);
   bool prefetch = plan.compressed_bytes <= kPrefetchBytesMax;
   if (!prefetch) {
-    auto leaves = static_cast<int64_t>(std::max<size_t>(plan.leaves.size(), 1));
     properties.enable_buffered_stream();
-    properties.set_buffer_size(
-        std::clamp(kPrefetchBytesMax / leaves, kStreamBufferMin, kStreamBufferMax));
+    properties.set_buffer_size(StreamBufferBytes(plan.leaves.size()));
   }
+  // Of earlier reads of other groups: a scan that skips groups would collect them all.
+  file_->ForgetAllButTail();
   auto raw = parquet::ParquetFileReader::Open(file_, properties, metadata_);
   if (prefetch) {
     ARROW_ASSIGN_OR_RAISE(auto ranges, raw->GetReadRanges(plan.groups, plan.leaves,

@@ -38,21 +38,21 @@ arrow::Result<uint64_t> LeafBytes(const parquet::RowGroupMetaData& group,
   return VariableBytes(*chunk, values) + values * kOffsetBytes + values / 8;
 }
 
-arrow::Result<uint64_t> ColumnBytes(const parquet::RowGroupMetaData& group,
-                                    const SchemaField& column) {
+}  // namespace
+
+arrow::Result<uint64_t> MeasureColumn(const parquet::RowGroupMetaData& group,
+                                      const SchemaField& column) {
   if (column.is_leaf()) return LeafBytes(group, column);
   uint64_t bytes = static_cast<uint64_t>(group.num_rows()) / 8;
   if (column.field->type()->id() != arrow::Type::STRUCT) {
     bytes += static_cast<uint64_t>(group.num_rows()) * kOffsetBytes;
   }
   for (const SchemaField& child : column.children) {
-    ARROW_ASSIGN_OR_RAISE(uint64_t child_bytes, ColumnBytes(group, child));
+    ARROW_ASSIGN_OR_RAISE(uint64_t child_bytes, MeasureColumn(group, child));
     bytes += child_bytes;
   }
   return bytes;
 }
-
-}  // namespace
 
 arrow::Result<GroupLayout> MeasureRowGroup(const parquet::FileMetaData& metadata,
                                            const parquet::arrow::SchemaManifest& manifest,
@@ -65,7 +65,7 @@ arrow::Result<GroupLayout> MeasureRowGroup(const parquet::FileMetaData& metadata
   GroupLayout layout;
   layout.row_count = static_cast<uint64_t>(row_group->num_rows());
   for (const SchemaField& column : manifest.schema_fields) {
-    ARROW_ASSIGN_OR_RAISE(uint64_t bytes, ColumnBytes(*row_group, column));
+    ARROW_ASSIGN_OR_RAISE(uint64_t bytes, MeasureColumn(*row_group, column));
     layout.column_bytes.push_back(bytes);
   }
   return layout;

@@ -15,4 +15,8 @@ arrow::Result<GroupLayout> MeasureRowGroup(const parquet::FileMetaData& metadata
                                            const parquet::arrow::SchemaManifest& manifest,
                                            int group);
 
+// Of one top-level column. `group` is one of the file whose schema `column` is of.
+arrow::Result<uint64_t> MeasureColumn(const parquet::RowGroupMetaData& group,
+                                      const parquet::arrow::SchemaField& column);
+
 }  // namespace forebay::table

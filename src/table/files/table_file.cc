@@ -4,8 +4,10 @@
 #include <fmt/format.h>
 #include <parquet/file_reader.h>
 
+#include <algorithm>
 #include <unordered_set>
 
+#include "base/size.h"
 #include "table/files/claimed_bytes.h"
 #include "table/files/decode_error.h"
 
@@ -13,6 +15,17 @@ namespace forebay::table {
 namespace {
 
 using FilePtr = std::unique_ptr<TableFile>;
+
+// Buffers of values double as they fill.
+constexpr uint64_t kGrowth = 2;
+// Small reads: headers, indices.
+constexpr uint64_t kReadBytes = 256 * kKiB;
+// The guess at where a footer begins, and a footer twice as large.
+constexpr uint64_t kFooterOpenBytes = 192 * kKiB;
+// Avro files are read through in windows, of which there are two while one follows the
+// other. Files that fit into a window are kept, so they get what decoding takes, too.
+constexpr uint64_t kAvroWindowBytes = 8 * kMiB;
+constexpr uint64_t kAvroDecodedTimes = 16;
 
 arrow::Result<FilePtr> OpenFormat(model::FileFormat format, const ObjectAccess& access,
                                   FooterCache* footers, Int96 int96) {
@@ -73,6 +86,41 @@ std::optional<uint64_t> FixedBits(const arrow::DataType& type) {
 
 arrow::Result<std::unique_ptr<parquet::ParquetFileReader>> TableFile::Parquet() {
   return nullptr;
+}
+
+uint64_t ShareOf(uint64_t bytes, uint64_t rows, uint64_t row_count) {
+  if (rows >= row_count) return bytes;
+  return static_cast<uint64_t>(static_cast<double>(bytes) * static_cast<double>(rows) /
+                               static_cast<double>(row_count)) +
+         1;
+}
+
+// Groups are read as a whole: their bytes are there as they are stored, which are at most
+// as many as the decoded ones, and as rows.
+arrow::Result<ReadMemory> TableFile::MemoryOf(const GroupRead& read) {
+  ARROW_ASSIGN_OR_RAISE(auto groups, Groups());
+  if (read.first_group > groups.size() ||
+      read.group_count > groups.size() - read.first_group) {
+    return arrow::Status::SerializationError("the file has fewer groups than expected");
+  }
+  uint64_t largest = 0, all = 0, row_count = 0;
+  for (uint32_t i = 0; i < read.group_count; ++i) {
+    const GroupLayout& group = groups[read.first_group + i];
+    uint64_t bytes = 0;
+    for (int field : read.fields) bytes += group.column_bytes.at(field);
+    largest = std::max(largest, bytes);
+    all += bytes;
+    row_count += group.row_count;
+  }
+  auto wanted = static_cast<uint64_t>(std::max<int64_t>(read.batch_rows, 1));
+  uint64_t batch = std::max(largest, ShareOf(all, wanted, row_count));
+  return ReadMemory{.held_bytes = largest + kReadBytes, .batch_bytes = kGrowth * batch};
+}
+
+uint64_t OpenMemoryBytes(model::FileFormat format, int64_t object_bytes) {
+  auto size = static_cast<uint64_t>(std::max<int64_t>(object_bytes, 0));
+  if (format != model::FileFormat::kAvro) return std::min(size, kFooterOpenBytes);
+  return size <= kAvroWindowBytes ? kAvroDecodedTimes * size : 2 * kAvroWindowBytes;
 }
 
 std::string_view GroupName(model::FileFormat format) {

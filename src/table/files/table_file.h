@@ -45,6 +45,15 @@ struct GroupRead {
   int dictionary = -1;     // a field of strings that may come as a dictionary
 };
 
+// What reading takes at its peak, estimated from the footer.
+struct ReadMemory {
+  uint64_t held_bytes = 0;   // from the first batch to the last: read ahead, pages
+  uint64_t batch_bytes = 0;  // the decoded rows of a batch, while it grows
+};
+
+// The part of `bytes` that `rows` of `row_count` rows have, rounded up.
+uint64_t ShareOf(uint64_t bytes, uint64_t rows, uint64_t row_count);
+
 class BatchStream {
  public:
   virtual ~BatchStream() = default;
@@ -60,6 +69,9 @@ class TableFile {
   // The stream must not outlive the file. Reads the footer's promises, so a group that
   // is not there is an error.
   virtual arrow::Result<std::unique_ptr<BatchStream>> Read(const GroupRead& read) = 0;
+  // Rather too much than too little: memory is reserved by it. A group that is not there
+  // is an error.
+  virtual arrow::Result<ReadMemory> MemoryOf(const GroupRead& read);
   // Of a Parquet file: the way to its statistics and bloom filters. nullptr of others.
   virtual arrow::Result<std::unique_ptr<parquet::ParquetFileReader>> Parquet();
 };
@@ -70,6 +82,10 @@ enum class Int96 : uint8_t { kNanoseconds, kMicroseconds };
 
 // What a format's groups are called in messages: "row group", "batch", "stripe".
 std::string_view GroupName(model::FileFormat format);
+
+// What opening a file takes at its peak, before anything is known of it but its size.
+// Footers of many megabytes take more.
+uint64_t OpenMemoryBytes(model::FileFormat format, int64_t object_bytes);
 
 // Statuses name the file.
 Result<std::unique_ptr<TableFile>> OpenTableFile(model::FileFormat format,

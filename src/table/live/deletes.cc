@@ -9,6 +9,7 @@
 #include "base/size.h"
 #include "table/iceberg/deletion_vector.h"
 #include "table/live/position_deletes.h"
+#include "table/memory_jobs.h"
 
 namespace forebay::table::live {
 namespace {
@@ -17,6 +18,9 @@ namespace {
 constexpr uint64_t kFileRowsMax = uint64_t{1} << 33;
 constexpr int64_t kHoleBytes = 64 * kKiB;
 constexpr int64_t kVectorBytesMax = 1 * kGiB;
+// Besides the path; and batches are twice as long as others.
+constexpr uint64_t kPositionRowBytes = 128;
+constexpr uint64_t kUsualCompression = 4;
 
 // Deletion vectors that lie in one Puffin file.
 struct VectorFile {
@@ -111,7 +115,38 @@ Status ReadEqualityFile(const EqualityFile& from, const DeleteAccess& access,
   });
 }
 
+// What its bytes take.
+uint64_t VectorBytes(const VectorFile& file) {
+  uint64_t bytes = 0;
+  for (const auto& [vector, data_file] : file.vectors) {
+    bytes +=
+        static_cast<uint64_t>(std::max<int64_t>(vector->content_size, 0) + kHoleBytes);
+  }
+  return bytes;
+}
+
+// What reading a delete file takes whose rows have about so many bytes.
+uint64_t RowsBytes(const iceberg::DataFile& file, uint64_t row_bytes) {
+  auto stored = static_cast<uint64_t>(std::max<int64_t>(file.file_size, 0));
+  auto rows = static_cast<uint64_t>(std::max<int64_t>(file.record_count, 0));
+  return ScanMemoryBytes(
+      {.stored_bytes = stored,
+       .decoded_bytes = std::max(kUsualCompression * stored, rows * row_bytes),
+       .row_count = rows,
+       .column_count = 2});
+}
+
 }  // namespace
+
+Status DeleteAccess::ReadAll(size_t count, const std::function<uint64_t(size_t)>& bytes,
+                             const std::function<Status(size_t)>& read) const {
+  return RunMemoryJobs({.count = count,
+                        .bytes = bytes,
+                        .run = read,
+                        .pool = pool,
+                        .budget = budget,
+                        .deadline = deadline});
+}
 
 Result<ObjectAccess> DeleteAccess::Open(const std::string& path) const {
   FB_ASSIGN_OR_RETURN(std::string uri, resolve(path));
@@ -180,9 +215,9 @@ Status Deletes::ReadDeletionVectors(const std::vector<iceberg::DataFile>& vector
   }
   std::vector<const VectorFile*> list;
   for (const auto& [path, file] : puffins) list.push_back(&file);
-  return ForEach(access_.pool, list.size(), [&](size_t i) {
-    return ReadVectorFile(*list[i], access_, files_, &rows_);
-  });
+  return access_.ReadAll(
+      list.size(), [&](size_t i) { return VectorBytes(*list[i]); },
+      [&](size_t i) { return ReadVectorFile(*list[i], access_, files_, &rows_); });
 }
 
 Status Deletes::ReadPositionDeletes(const std::vector<iceberg::DataFile>& files) {
@@ -190,7 +225,11 @@ Status Deletes::ReadPositionDeletes(const std::vector<iceberg::DataFile>& files)
   for (const iceberg::DataFile& file : files) {
     if (MayTouch(file, files_)) list.push_back(&file);
   }
-  return ForEach(access_.pool, list.size(), [&](size_t i) {
+  // A path and a number.
+  auto bytes = [&](size_t i) {
+    return RowsBytes(*list[i], list[i]->path.size() + kPositionRowBytes);
+  };
+  return access_.ReadAll(list.size(), bytes, [&](size_t i) {
     return ReadPositions(*list[i], access_, has_vector_, files_, &rows_);
   });
 }
@@ -229,9 +268,9 @@ Status Deletes::ReadEqualityDeletes(const std::vector<iceberg::DataFile>& files,
     }
     list.push_back({&file, group});
   }
-  FB_RETURN_NOT_OK(ForEach(access_.pool, list.size(), [&](size_t i) {
-    return ReadEqualityFile(list[i], access_, fields.schema());
-  }));
+  FB_RETURN_NOT_OK(access_.ReadAll(
+      list.size(), [&](size_t i) { return RowsBytes(*list[i].file, 0); },
+      [&](size_t i) { return ReadEqualityFile(list[i], access_, fields.schema()); }));
   for (auto& [scope, all] : keys_) {
     for (auto& group : all) group->index.Seal();
   }

@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/memory_budget.h"
 #include "base/status.h"
 #include "model/live_rows.h"
 #include "table/iceberg/scan.h"
@@ -25,11 +26,15 @@ struct DeleteAccess {
   std::shared_ptr<source::Source> source;
   ThreadPool* pool = nullptr;
   arrow::MemoryPool* memory_pool = nullptr;
+  MemoryBudget* budget = nullptr;  // of memory_pool; nullptr: nobody counts
   FooterCache* footers = nullptr;
   Deadline deadline = Deadline::Never();
   std::function<Result<std::string>(std::string_view path)> resolve{};
 
   Result<ObjectAccess> Open(const std::string& path) const;
+  // Calls read(i) for each file, in parallel as far as there is memory: bytes(i).
+  Status ReadAll(size_t count, const std::function<uint64_t(size_t)>& bytes,
+                 const std::function<Status(size_t)>& read) const;
 };
 
 // Marks rows as deleted, from several threads.

@@ -1,7 +1,9 @@
 #include "table/live/file_scan.h"
 
+#include <algorithm>
 #include <numeric>
 
+#include "base/size.h"
 #include "table/arrow_schema.h"
 #include "table/files/decode_error.h"
 #include "table/piece_reader.h"
@@ -10,8 +12,20 @@ namespace forebay::table::live {
 namespace {
 
 constexpr int64_t kBatchRows = 64 * 1024;
+// As in files/parquet_file.cc: what is read ahead, and a page with a dictionary.
+constexpr uint64_t kReadAheadBytesMax = 64 * kMiB;
+constexpr uint64_t kPageBytes = 4 * kMiB;
+constexpr uint64_t kFooterBytes = 192 * kKiB;
 
 }  // namespace
+
+uint64_t ScanMemoryBytes(const ScanSize& size) {
+  uint64_t pages = std::min(2 * size.decoded_bytes, kPageBytes * size.column_count);
+  uint64_t batch = ShareOf(size.decoded_bytes, kBatchRows, size.row_count);
+  // Buffers double as they fill; then there is a copy in the wanted types.
+  return kFooterBytes + std::min(size.stored_bytes, kReadAheadBytesMax) + pages +
+         3 * batch;
+}
 
 Result<model::FileFormat> FormatOf(const iceberg::DataFile& file) {
   switch (file.format) {

@@ -41,6 +41,16 @@ struct ScanFile {
 using BatchVisitor =
     std::function<Status(const arrow::RecordBatch& batch, uint64_t first_row)>;
 
+// What is known of a scan before its file is opened.
+struct ScanSize {
+  uint64_t stored_bytes = 0;   // that may be read ahead
+  uint64_t decoded_bytes = 0;  // of all rows
+  uint64_t row_count = 0;
+  uint64_t column_count = 1;
+};
+// What a scan takes at its peak, estimated.
+uint64_t ScanMemoryBytes(const ScanSize& size);
+
 // Not for several threads at once.
 class FileScan {
  public:

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 
 #include "table/by_id/labels.h"
 #include "table/files/decode_error.h"
@@ -227,6 +228,7 @@ Result<std::unique_ptr<LiveRowsResolver>> LiveRowsResolver::Make(
   DeleteAccess access{.source = from.source,
                       .pool = from.pool,
                       .memory_pool = from.memory_pool,
+                      .budget = from.budget,
                       .footers = from.footers,
                       .deadline = from.deadline,
                       .resolve = from.resolve};
@@ -247,6 +249,42 @@ bool LiveRowsResolver::FilterTouches(size_t data_file) const {
 bool LiveRowsResolver::Touches(size_t data_file) const {
   if (scan_ == nullptr || FilterTouches(data_file)) return true;
   return deletes_->Touches(data_file);
+}
+
+// Columns that were dropped since are in no layout: a few keys of deletes.
+uint64_t LiveRowsResolver::MemoryBytes(size_t data_file, const FileRef& file,
+                                       const std::vector<GroupLayout>& groups) const {
+  std::set<std::string> names;
+  if (FilterTouches(data_file)) {
+    for (std::string& name : options_.filter->NeededChunkNames()) names.insert(name);
+  }
+  if (deletes_ != nullptr) {
+    for (const EqualityDeletes* keys : deletes_->EqualityFor(data_file)) {
+      for (const model::Field& column : keys->columns) names.insert(column.ChunkName());
+    }
+  }
+  if (names.empty()) return 0;
+  ScanSize all{.column_count = names.size()};
+  uint64_t largest_group = 0;
+  for (const GroupLayout& group : groups) {
+    uint64_t bytes = 0, wanted = 0;
+    for (size_t i = 0; i < group.column_bytes.size(); ++i) {
+      bytes += group.column_bytes[i];
+      if (names.contains(options_.schema.fields[i].ChunkName())) {
+        wanted += group.column_bytes[i];
+      }
+    }
+    largest_group = std::max(largest_group, bytes);
+    all.decoded_bytes += wanted;
+    all.row_count += group.row_count;
+  }
+  auto object_bytes =
+      static_cast<uint64_t>(std::max<int64_t>(file.object.identity.size, 0));
+  all.stored_bytes = std::min(object_bytes, all.decoded_bytes);
+  if (file.format == model::FileFormat::kParquet) return ScanMemoryBytes(all);
+  // Others decode a group at once, and may have to read all of it for one column.
+  return std::max(OpenMemoryBytes(file.format, file.object.identity.size),
+                  ScanMemoryBytes(all) + 3 * largest_group);
 }
 
 Result<model::LiveRows> LiveRowsResolver::Of(size_t data_file,

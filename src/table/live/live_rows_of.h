@@ -9,18 +9,20 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/clock.h"
+#include "base/memory_budget.h"
 #include "base/status.h"
 #include "base/thread_pool.h"
 #include "model/live_rows.h"
 #include "model/manifest.h"
 #include "source/source.h"
+#include "table/files/table_file.h"
 #include "table/iceberg/scan.h"
 #include "table/iceberg/table_metadata.h"
 
 namespace forebay::table {
-class FooterCache;
 namespace filter {
 class BoundFilter;
 class IcebergFileFilter;
@@ -38,6 +40,7 @@ struct LiveOptions {
   const filter::BoundFilter* filter = nullptr;
   ThreadPool* pool = nullptr;                // nullptr: the calling thread alone
   arrow::MemoryPool* memory_pool = nullptr;  // nullptr: Arrow's default
+  MemoryBudget* budget = nullptr;            // of memory_pool; nullptr: nobody counts
   FooterCache* footers = nullptr;
   Deadline deadline = Deadline::Never();
   // Iceberg only: the URI of a path that metadata names.
@@ -65,6 +68,9 @@ class LiveRowsResolver {
 
   // False: all rows of the file live, as metadata alone shows. An index into scan.data.
   bool Touches(size_t data_file) const;
+  // What Of takes at its peak, estimated. `groups` by the columns of the schema.
+  uint64_t MemoryBytes(size_t data_file, const FileRef& file,
+                       const std::vector<GroupLayout>& groups) const;
   // Plain tables: any index. The rows that the file has; where an Iceberg manifest counts
   // others that is kCorrupt and names the file.
   Result<model::LiveRows> Of(size_t data_file, const FileRef& file) const;
