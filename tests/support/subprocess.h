@@ -42,9 +42,9 @@ class Subprocess {
 // Runs a command to its end; an error unless it exits with 0.
 Status RunCommand(const Subprocess::Options& options);
 
-// A loopback TCP port that nobody has, and that no other test of this machine is given while
-// this process lives (as tests/support/ports.py does). It lies below the ports that the system
-// gives to outgoing connections.
+// A loopback TCP port that nobody has, and that no other test of this machine is given
+// while this process lives (as tests/support/ports.py does). It lies below the ports that
+// the system gives to outgoing connections.
 int FreePort();
 // True once something accepts connections on 127.0.0.1:port.
 bool WaitForPort(int port, std::chrono::milliseconds timeout);
