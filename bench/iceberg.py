@@ -70,7 +70,7 @@ def with_equality_deletes(folder):
 
 def ready(folder, number):
     """Seconds from nothing until every row of the version is in the store."""
-    store = f"mem:{(8 << 30) + number}"
+    store = f"mem:{(8 << 30) + number}B"
     opened = []
 
     def work():
@@ -168,7 +168,7 @@ def many_columns(folder):
 def bench_projection(bench):
     folder = made(bench, "iceberg-columns", many_columns)
     size = sum(f.stat().st_size for f in (folder / "data").iterdir())
-    dataset = forebay.open(str(folder), columns=["c7", "c100", "c299"], store="mem:1000000001")
+    dataset = forebay.open(str(folder), columns=["c7", "c100", "c299"], store="mem:1000000001B")
     state = dataset.warmup()
     fetched = source_bytes(dataset)
     end_node(dataset)
@@ -199,7 +199,7 @@ def bench_pruning(bench):
     folder = made(bench, "iceberg-days", days)
     out = subprocess.run(
         [ROOT / "bin" / "forebay", "inspect", folder, "--filter", "day = '2025-01-01'",
-         "--store", "mem:1000000002", "-o", "json"], capture_output=True, text=True, check=True)
+         "--store", "mem:1000000002B", "-o", "json"], capture_output=True, text=True, check=True)
     files = json.loads(out.stdout)["files"]
     bench.report("one day of 365: data files opened", 100 * files / 1460, f"{files} of 1460", 1, "%")
 

@@ -160,7 +160,7 @@ def bench_window(bench):
         return
     table = wide_table(bench, 4096, table_bytes=2 << 30)
     disk = bench.folder / "window-disk"
-    store = f"mem:{(2 << 30) // 10},ssd:{disk}:8GiB"
+    store = f"mem:{(2 << 30) // 10}B,ssd:{disk}:8GiB"
     warm = forebay.open(str(table), store=store)
     warm.warmup()
 

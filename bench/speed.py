@@ -133,7 +133,7 @@ def bench_cold_fill(bench):
     for i in range(ROUNDS):
         theirs_times.append(timed(lambda: pyarrow.dataset.dataset(folder).to_table()))
         # A store, and so a node, that holds nothing yet.
-        dataset = forebay.open(str(folder), store=f"mem:{(4 << 30) + i}")
+        dataset = forebay.open(str(folder), store=f"mem:{(4 << 30) + i}B")
         ours_times.append(timed(lambda: map_everything(dataset)))
         end_node(dataset)
     value = statistics.median(b / a for a, b in zip(ours_times, theirs_times))

@@ -182,7 +182,7 @@ def open_dataset(folder, args):
     import forebay
     from forebay.torch import Dataset
     table_bytes = args.table_gib << 30
-    opened = forebay.open(str(folder), store=f"mem:{2 * table_bytes}")
+    opened = forebay.open(str(folder), store=f"mem:{2 * table_bytes}B")
     began = time.perf_counter()
     opened.warmup()
     print(f"filled {args.table_gib} GiB in {time.perf_counter() - began:.1f} s")

@@ -13,8 +13,7 @@ struct Unit {
   std::string_view name;
   double bytes;
 };
-constexpr std::array<Unit, 14> kUnits = {{{"", 1},
-                                          {"B", 1},
+constexpr std::array<Unit, 13> kUnits = {{{"B", 1},
                                           {"K", 1 << 10},
                                           {"KiB", 1 << 10},
                                           {"KB", 1e3},
@@ -35,6 +34,10 @@ Result<uint64_t> ParseSize(std::string_view text) {
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   std::string_view unit = text.substr(static_cast<size_t>(end - text.data()));
   if (error == std::errc() && number >= 0 && std::isfinite(number)) {
+    if (unit.empty() && number == 0) return uint64_t{0};
+    if (unit.empty()) {
+      return Status::Invalid(fmt::format("{0} what? write {0}GiB", text));
+    }
     for (const Unit& known : kUnits) {
       if (known.name == unit && number * known.bytes < 9e18) {
         return static_cast<uint64_t>(number * known.bytes);

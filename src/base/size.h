@@ -14,7 +14,7 @@ constexpr uint64_t kMiB = 1024 * kKiB;
 constexpr uint64_t kGiB = 1024 * kMiB;
 constexpr uint64_t kTiB = 1024 * kGiB;
 
-// "4GiB", "500MB", "1.5T", "1048576". Decimal units (MB) and binary ones (MiB, M).
+// "4GiB", "500MB", "1.5T", "17B": decimal units (MB) and binary (MiB, M). 20 is refused.
 Result<uint64_t> ParseSize(std::string_view text);
 // "4.0 GiB", "17 B".
 std::string FormatSize(uint64_t bytes);

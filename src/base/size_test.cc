@@ -7,7 +7,7 @@ namespace {
 
 TEST(ParseSize, ReadsBinaryAndDecimalUnits) {
   const std::pair<const char*, uint64_t> kTable[] = {
-      {"0", 0},           {"17", 17},       {"17B", 17},         {"4K", 4096},
+      {"0", 0},           {"0B", 0},        {"17B", 17},         {"4K", 4096},
       {"4KiB", 4096},     {"4KB", 4000},    {"1.5M", 1572864},   {"500MB", 500'000'000},
       {"4GiB", 4 * kGiB}, {"2T", 2 * kTiB}, {"0.5TiB", kTiB / 2}};
   for (auto [text, bytes] : kTable) {
@@ -19,12 +19,18 @@ TEST(ParseSize, ReadsBinaryAndDecimalUnits) {
 
 TEST(ParseSize, RefusesWhatIsNoSize) {
   for (const char* text : {"", "GiB", "-1", "-4GiB", "4 GiB", "4gib", "4GiBs", "nan",
-                           "inf", "1e30", "0x10", "4,5M", "99999999T"}) {
+                           "inf", "1e30B", "0x10", "4,5M", "99999999T"}) {
     auto size = ParseSize(text);
     ASSERT_FALSE(size.ok()) << text << " gave " << *size;
     EXPECT_EQ(size.status().message(),
               "not a size: '" + std::string(text) + "'; write it like 4GiB or 500MB");
   }
+}
+
+TEST(ParseSize, AsksForTheUnitOfABareNumber) {
+  EXPECT_EQ(ParseSize("20").status().message(), "20 what? write 20GiB");
+  EXPECT_EQ(ParseSize("1.5").status().message(), "1.5 what? write 1.5GiB");
+  EXPECT_EQ(ParseSize("1").status().code(), StatusCode::kInvalid);
 }
 
 TEST(FormatSize, PicksTheUnitThatReadsBest) {

@@ -12,6 +12,7 @@
 
 #include "base/errno_status.h"
 #include "base/log.h"
+#include "base/memory_limit.h"
 #include "base/size.h"
 #include "cluster/head_client.h"
 #include "kubeflow/health.h"
@@ -107,9 +108,11 @@ Result<std::vector<std::string>> NodeCommand(const Settings& settings,
   return std::vector<std::string>{
       place.binary,
       "--store",
-      fmt::format("mem:{}", memory.store),
+      fmt::format("mem:{}B", memory.store),
       "--fill-memory",
-      fmt::format("{}", memory.fill),
+      fmt::format("{}B", memory.fill),
+      "--borrowed-memory",
+      fmt::format("{}B", memory.borrowed),
       "--socket",
       place.folder + "/node.sock",
       "--flight",

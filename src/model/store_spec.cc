@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
 #include <filesystem>
 #include <optional>
 
@@ -40,6 +41,30 @@ Result<std::string> Canonical(std::string_view directory) {
   return path;
 }
 
+// "50%"; nullopt: not a share.
+std::optional<uint32_t> ParsePercent(std::string_view text) {
+  uint32_t percent = 0;
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), percent);
+  bool is_share = error == std::errc() && end + 1 == text.data() + text.size() &&
+                  *end == '%' && percent >= 1 && percent <= 100;
+  return is_share ? std::optional(percent) : std::nullopt;
+}
+
+Status ParseQuota(std::string_view text, std::string_view quota, TierSpec* tier) {
+  if (quota.ends_with('%')) {
+    auto percent = ParsePercent(quota);
+    if (!percent) return Wrong(text, "has no share from 1% to 100%");
+    if (tier->path.empty()) return Wrong(text, "is memory, which takes a size");
+    tier->quota_percent = *percent;
+    return Status::OK();
+  }
+  auto bytes = ParseSize(quota);
+  if (!bytes.ok()) return Wrong(text, "has no size: " + bytes.status().message());
+  if (*bytes == 0) return Wrong(text, "has a size of zero");
+  tier->quota_bytes = *bytes;
+  return Status::OK();
+}
+
 Result<TierSpec> ParseTier(std::string_view text) {
   size_t colon = text.find(':');
   auto medium = ParseMedium(text.substr(0, colon));
@@ -47,19 +72,14 @@ Result<TierSpec> ParseTier(std::string_view text) {
     return Status::Invalid(
         fmt::format("not a tier: '{}'; write a store like {}", text, kExample));
   }
-  TierSpec tier{.medium = *medium, .path = {}, .quota_bytes = 0};
+  TierSpec tier{.medium = *medium, .path = {}};
   std::string_view rest = colon == text.npos ? "" : text.substr(colon + 1);
   if (rest.starts_with('/') || rest.starts_with('.') || rest.starts_with('~')) {
     size_t end = rest.rfind(':');
     FB_ASSIGN_OR_RETURN(tier.path, Canonical(rest.substr(0, end)));
     rest = end == rest.npos ? "" : rest.substr(end + 1);
   }
-  if (!rest.empty()) {
-    auto quota = ParseSize(rest);
-    if (!quota.ok()) return Wrong(text, fmt::format("has no size: '{}'", rest));
-    if (*quota == 0) return Wrong(text, "has a size of zero");
-    tier.quota_bytes = *quota;
-  }
+  if (!rest.empty()) FB_RETURN_NOT_OK(ParseQuota(text, rest, &tier));
   if (tier.path.empty() && tier.medium != Medium::kMem) {
     return Wrong(text, "names no directory");
   }
@@ -105,9 +125,23 @@ std::string FormatStoreSpec(const std::vector<TierSpec>& tiers) {
     if (!out.empty()) out += ',';
     out += MediumName(tier.medium);
     if (!tier.path.empty()) out += ":" + tier.path;
-    if (tier.quota_bytes != 0) out += fmt::format(":{}", tier.quota_bytes);
+    if (tier.quota_bytes != 0) out += fmt::format(":{}B", tier.quota_bytes);
+    if (tier.quota_percent != 0) out += fmt::format(":{}%", tier.quota_percent);
   }
   return out;
+}
+
+std::vector<std::string> StoreWarnings(const std::vector<TierSpec>& tiers,
+                                       uint64_t memory_bytes) {
+  std::vector<std::string> warnings;
+  for (const TierSpec& tier : tiers) {
+    if (tier.medium != Medium::kMem || tier.quota_bytes <= memory_bytes) continue;
+    warnings.push_back(fmt::format(
+        "the store has a memory tier of {}, and this machine has {} of memory; "
+        "give it less, or what trains here will be killed for want of memory",
+        FormatSize(tier.quota_bytes), FormatSize(memory_bytes)));
+  }
+  return warnings;
 }
 
 }  // namespace forebay::model

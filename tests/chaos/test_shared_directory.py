@@ -53,7 +53,7 @@ def nodes(tmp_path, no_locks):
     processes, sockets = [], []
     for i in range(NODES):
         sockets.append(runtime / f"{i}.sock")
-        command = [NODE, "--store", f"ssd:{tmp_path}/store:{QUOTA}", "--socket", sockets[-1]]
+        command = [NODE, "--store", f"ssd:{tmp_path}/store:{QUOTA}B", "--socket", sockets[-1]]
         environment = {**os.environ, "LD_PRELOAD": str(no_locks)}
         processes.append(subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL))
     end = time.monotonic() + 20

@@ -115,9 +115,9 @@ def test_gc_evicts_the_least_recently_used_down_to_the_quota(cli, filled):
         os.utime(path, (time.time() - 100 * age,) * 2)
     total = sum(p.stat().st_size for p in files)
     quota = total - files[-1].stat().st_size - 1
-    planned = cli.json("store", "gc", filled, "--quota", quota, "--dry-run")
+    planned = cli.json("store", "gc", filled, "--quota", f"{quota}B", "--dry-run")
     assert chunk_files(filled) == files
-    done = cli.json("store", "gc", filled, "--quota", quota)
+    done = cli.json("store", "gc", filled, "--quota", f"{quota}B")
     assert done == planned
     assert chunk_files(filled) == files[:-2]
     assert (done["evicted_chunks"], done["chunks_left"]) == (2, len(files) - 2)

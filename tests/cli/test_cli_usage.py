@@ -65,6 +65,9 @@ WRONG = [
     ("store verify /no/such", 3, "/no/such is not a Forebay store; name the directory of one"),
     ("store gc /no/such", 3, "/no/such is not a Forebay store; name the directory of one"),
     ("store gc x --quota frob", 2, "not a size: 'frob'; write it like 4GiB or 500MB"),
+    ("store gc x --quota 20", 2, "20 what? write 20GiB"),
+    ("node --store mem:4", 2, "tier 'mem:4' has no size: 4 what? write 4GiB; write a store like "
+                              "mem:4GiB,ssd:/var/cache/forebay:100GiB"),
 ]
 
 

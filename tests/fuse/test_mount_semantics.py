@@ -248,6 +248,7 @@ def test_what_cannot_be_mounted_is_said_in_a_sentence(mounts, tmp_path):
              ((tmp_path, place), 2, "lie in each other"),
              ((source, place, "--memory", "lots"), 2, "lots"),
              ((source, place, "--memory", "1KiB"), 2, "64MiB"),
+             ((source, place, "--memory", "20"), 2, "20 what? write 20GiB"),
              ((source, ""), 2, "directory")]
     for words, code, text in cases:
         done = mounts.run("mount", *words, check=False)
