@@ -19,6 +19,12 @@ struct Chunk {
   model::Medium medium = model::Medium::kMem;
   Hash128 checksum{};                  // of all its bytes, seeded with the key
   std::shared_ptr<const UniqueFd> fd;  // read-only; a memfd is sealed besides
+  // No local tier holds these bytes: they are memory of the store's budget, for as long
+  // as a handle or a reader has them.
+  bool borrowed = false;
+  // On another machine's disk, because that budget is used up: fit to be read, but not to
+  // be mapped, since a hiccup of its server would be a SIGBUS.
+  bool remote = false;
 };
 
 }  // namespace forebay::storage

@@ -40,7 +40,23 @@ Status ChunkWriter::Start(uint64_t reserve_bytes) {
     last = draft.status();
   }
   if (!options_.memory_last) return last;
-  FB_ASSIGN_OR_RETURN(draft_, options_.store->memory_->NewDraft(reserve_bytes));
+  return StartInMemory(reserve_bytes);
+}
+
+Status ChunkWriter::StartInMemory(uint64_t reserve_bytes) {
+  FB_RETURN_NOT_OK(GrowLoan(reserve_bytes));
+  auto draft = options_.store->memory_->NewDraft(reserve_bytes);
+  if (!draft.ok()) return draft.status();
+  draft_ = *std::move(draft);
+  return Status::OK();
+}
+
+Status ChunkWriter::GrowLoan(uint64_t bytes) {
+  if (options_.kind == model::ChunkKind::kManifest || bytes <= loan_.bytes()) {
+    return Status::OK();
+  }
+  if (loan_.bytes() > 0) return loan_.GrowTo(bytes);
+  FB_ASSIGN_OR_RETURN(loan_, options_.store->budget_.Borrow(bytes));
   return Status::OK();
 }
 
@@ -80,6 +96,7 @@ Status ChunkWriter::WriteHere(const void* data, size_t size) {
     FB_RETURN_NOT_OK(options_.store->GrowReservation(tier_, more));
     reserved_bytes_ += more;
   }
+  if (!kept()) FB_RETURN_NOT_OK(GrowLoan(end));
   return draft_->Append(data, size);
 }
 
@@ -148,10 +165,11 @@ Result<Chunk> ChunkWriter::Publish() {
                         .recorded_ns = now},
                        reserved_bytes_);
     store.SettleLater(tier_, name);
-  } else {
-    store.NoteUnkept(name.size);
+    return chunk;
   }
-  return chunk;
+  store.NoteUnkept(name.size);
+  loan_.ShrinkTo(name.size);
+  return store.Lend(std::move(chunk), std::move(loan_));
 }
 
 }  // namespace forebay::storage

@@ -1,7 +1,7 @@
 // Writes one chunk. Bytes go to the fastest tier that has room; when that one fails on
 // the way (full, read-only, broken), what was written moves to the next tier and at last
-// to plain memory, so that a chunk that can be decoded can be served. Used by one thread;
-// must not outlive its store.
+// to borrowed memory, so that a chunk that can be decoded can be served while the budget
+// of that memory lasts. Used by one thread; must not outlive its store.
 #pragma once
 
 #include <cstddef>
@@ -13,6 +13,7 @@
 #include "base/hash.h"
 #include "base/status.h"
 #include "model/chunk.h"
+#include "storage/borrowed_memory.h"
 #include "storage/chunk.h"
 #include "storage/tier.h"
 
@@ -47,6 +48,8 @@ class ChunkWriter {
   explicit ChunkWriter(const Options& options);
 
   Status Start(uint64_t reserve_bytes);
+  Status StartInMemory(uint64_t reserve_bytes);
+  Status GrowLoan(uint64_t bytes);
   Status Write(const void* data, size_t size);
   Status WriteHere(const void* data, size_t size);
   Status FlushBuffer();
@@ -60,7 +63,8 @@ class ChunkWriter {
   Hasher hasher_;
   size_t tier_;
   std::optional<Draft> draft_;
-  uint64_t reserved_bytes_ = 0;
+  uint64_t reserved_bytes_ = 0;  // in a tier
+  BorrowedMemory::Loan loan_;    // outside of every tier
   // Small appends (an IPC writer's paddings) are gathered into one write.
   std::vector<char> buffer_;
 };

@@ -51,6 +51,13 @@ bool ReaderLedger::IsMapped(const Hash128& key, size_t tier) const {
   });
 }
 
+bool ReaderLedger::IsMappedOutside(const Hash128& key) const {
+  auto it = copies_.find(key);
+  if (it == copies_.end()) return false;
+  return std::any_of(it->second.begin(), it->second.end(),
+                     [](const Copy& copy) { return !copy.tier.has_value(); });
+}
+
 uint64_t ReaderLedger::evicted_bytes() const {
   return std::accumulate(evicted_bytes_.begin(), evicted_bytes_.end(),
                          evicted_elsewhere_bytes_);

@@ -24,6 +24,8 @@ class ReaderLedger {
   void OnRemoved(const Hash128& key, size_t tier);
 
   bool IsMapped(const Hash128& key, size_t tier) const;
+  // A copy that never was in a tier.
+  bool IsMappedOutside(const Hash128& key) const;
   // Gone from the tier, but still mapped.
   uint64_t evicted_bytes(size_t tier) const { return evicted_bytes_[tier]; }
   // The same over all tiers and beyond.

@@ -35,6 +35,7 @@ std::vector<TierOptions> TiersOf(const std::vector<model::TierSpec>& specs) {
 Store::Store(StoreOptions options)
     : options_(std::move(options)),
       memory_(std::make_unique<MemoryTier>()),
+      budget_(options_.borrowed_bytes_max),
       ledger_(options_.tiers.size()) {
   if (!options_.policy) options_.policy = std::make_unique<LeastRecentUse>();
 }
@@ -60,6 +61,7 @@ Status Store::OpenTiers() {
     shelves_.push_back(std::move(shelf));
   }
   Sweep();
+  for (size_t tier = 0; tier < shelves_.size(); ++tier) SetQuotaOfShare(tier);
   return Status::OK();
 }
 
@@ -68,6 +70,7 @@ Result<Chunk> Store::Get(const Hash128& key) {
     auto chunk = GetFrom(tier, key);
     if (chunk.ok() || chunk.status().code() != StatusCode::kNotFound) return chunk;
   }
+  if (auto borrowed = FindBorrowed(key)) return *std::move(borrowed);
   // Not in the index: another process may have published it since.
   for (size_t tier = 0; tier < shelves_.size(); ++tier) {
     for (int look = 0; look < kLooksMax && FindOnDisk(tier, key); ++look) {
@@ -85,14 +88,26 @@ Result<Chunk> Store::GetFrom(size_t tier, const Hash128& key) {
   if (!LookUp(tier, key, &found)) return Miss(key);
   auto chunk = OpenFound(tier, found);
   StatusCode code = chunk.status().code();
-  // Out of descriptors says nothing of the chunk, and a file that is gone was evicted.
-  if (code == StatusCode::kNotFound) Drop(tier, found.entry.name);
-  bool bad = !chunk.ok() && code != StatusCode::kNotFound && code != StatusCode::kFull;
+  bool bad = SaysBad(*shelves_[tier], chunk.status());
+  // Evicted, or out of reach: it can be had from its source. A scan finds it again.
+  bool away = !chunk.ok() && !bad && code != StatusCode::kFull;
+  if (away) Drop(tier, found.entry.name);
   if (bad) Condemn(tier, found.entry.name);
   if (found.must_verify) EndVerification(tier, found, chunk.ok());
   if (chunk.ok()) NoteUse(tier, *chunk, found.entry.name);
-  if (bad) return Miss(key);
+  if (bad || away) return Miss(key);
   return chunk.ok() ? ForReaders(tier, *chunk) : chunk;
+}
+
+// Whether a failure to open or to hash a chunk says that its bytes are bad. Want of
+// descriptors says nothing of them, nor does a file that is gone, nor, of another
+// machine's disk, anything but wrong bytes: its server may be away for a moment.
+bool Store::SaysBad(const Shelf& shelf, const Status& status) {
+  StatusCode code = status.code();
+  if (status.ok() || code == StatusCode::kNotFound || code == StatusCode::kFull) {
+    return false;
+  }
+  return !shelf.remote || code == StatusCode::kCorrupt;
 }
 
 // Copies the entry. One thread verifies a chunk; others that want it wait for the
@@ -223,14 +238,26 @@ std::optional<size_t> Store::TierOf(const Hash128& key) const {
   return std::nullopt;
 }
 
+void Store::AddReader(const Chunk& chunk) {
+  if (!chunk.borrowed) return AddReader(chunk.key, chunk.size);
+  std::lock_guard lock(mutex_);
+  ledger_.Add(chunk.key, chunk.size, std::nullopt);
+  auto found = borrowed_.find(chunk.key);
+  if (found != borrowed_.end()) found->second.for_readers = chunk.fd;
+}
+
 void Store::AddReader(const Hash128& key, uint64_t size) {
   std::lock_guard lock(mutex_);
   ledger_.Add(key, size, TierOf(key));
 }
 
 void Store::DropReader(const Hash128& key) {
+  std::shared_ptr<const UniqueFd> freed;  // outside of the lock
   std::lock_guard lock(mutex_);
   ledger_.Drop(key);
+  auto found = borrowed_.find(key);
+  if (found == borrowed_.end() || ledger_.IsMappedOutside(key)) return;
+  freed = std::move(found->second.for_readers);
 }
 
 Status Store::Remove(const Hash128& key) {
@@ -264,14 +291,19 @@ Result<std::unique_ptr<ChunkWriter>> Store::Create(const Hash128& key,
 }
 
 // Chunks on tiers of other machines (NFS, SMB): readers get a copy, in a local tier where
-// there is one with room, else in memory that lives as long as its handles. A mapping of
-// the file itself would turn a hiccup of its server into a SIGBUS.
+// there is one with room, else in borrowed memory. A mapping of the file itself would
+// turn a hiccup of its server into a SIGBUS.
 Result<Chunk> Store::ForReaders(size_t tier, const Chunk& chunk) {
   if (!shelves_[tier]->remote) return chunk;
   auto copy = CopyOfRemote(tier, chunk);
+  if (copy.status().code() == StatusCode::kFull) copy = CheckedInPlace(chunk);
   if (copy.ok()) return copy;
   auto name = NameOf(tier, chunk.key);
-  if (copy.status().code() == StatusCode::kCorrupt && name) Condemn(tier, *name);
+  if (copy.status().code() == StatusCode::kCorrupt && name) {
+    Condemn(tier, *name);
+  } else if (name) {
+    Drop(tier, *name);
+  }
   // As if it were not there: it can be had from its source.
   return Status::NotFound("a chunk on a remote tier cannot be read: " +
                           copy.status().message());
@@ -288,20 +320,59 @@ Result<Chunk> Store::CopyOfRemote(size_t tier, const Chunk& chunk) {
   return CopyToMemory(chunk);
 }
 
-std::shared_ptr<const UniqueFd> Store::LiveCopy(const Hash128& key) {
+Result<Chunk> Store::CheckedInPlace(const Chunk& chunk) {
+  FB_ASSIGN_OR_RETURN(Hash128 checksum,
+                      HashFile(chunk.fd->get(), chunk.size, ChecksumSeed(chunk.key)));
+  if (checksum != chunk.checksum) return Status::Corrupt("chunk checksum mismatch");
+  Chunk checked = chunk;
+  checked.remote = true;
+  return checked;
+}
+
+std::optional<Chunk> Store::FindBorrowed(const Hash128& key) {
   std::lock_guard lock(mutex_);
-  auto found = copies_.find(key);
-  if (found == copies_.end()) return nullptr;
-  auto live = found->second.lock();
-  if (live == nullptr) copies_.erase(found);
-  return live;
+  auto found = borrowed_.find(key);
+  if (found == borrowed_.end()) return std::nullopt;
+  Chunk chunk = found->second.chunk;
+  chunk.fd = found->second.fd.lock();
+  if (chunk.fd == nullptr) {
+    borrowed_.erase(found);
+    return std::nullopt;
+  }
+  ++stats_.hits;
+  return chunk;
+}
+
+// Two threads may have made the same chunk: the copy that is known stays, the other goes.
+Chunk Store::Lend(Chunk chunk, BorrowedMemory::Loan loan) {
+  struct Lent {
+    std::shared_ptr<const UniqueFd> fd;
+    BorrowedMemory::Loan loan;
+  };
+  chunk.borrowed = true;
+  chunk.medium = model::Medium::kMem;
+  const UniqueFd* raw = chunk.fd.get();
+  auto lent = std::make_shared<Lent>(std::move(chunk.fd), std::move(loan));
+  chunk.fd = std::shared_ptr<const UniqueFd>(lent, raw);
+  std::lock_guard lock(mutex_);
+  std::erase_if(borrowed_, [](const auto& known) { return known.second.fd.expired(); });
+  auto [known, is_new] = borrowed_.try_emplace(chunk.key);
+  if (auto live = known->second.fd.lock(); !is_new && live != nullptr) {
+    Chunk other = known->second.chunk;
+    other.fd = std::move(live);
+    return other;
+  }
+  known->second = {.chunk = chunk, .fd = chunk.fd, .for_readers = nullptr};
+  known->second.chunk.fd = nullptr;
+  return chunk;
 }
 
 Result<Chunk> Store::CopyToMemory(const Chunk& chunk) {
-  Chunk copy = chunk;
-  copy.medium = model::Medium::kMem;
-  copy.fd = LiveCopy(chunk.key);
-  if (copy.fd != nullptr) return copy;
+  if (auto live = FindBorrowed(chunk.key)) return *std::move(live);
+  BorrowedMemory::Loan loan;
+  if (chunk.kind != model::ChunkKind::kManifest) {
+    FB_ASSIGN_OR_RETURN(loan, budget_.Borrow(chunk.size));
+  }
   FB_ASSIGN_OR_RETURN(Draft draft, memory_->NewDraft(chunk.size));
   Hasher hasher(ChecksumSeed(chunk.key));
   FB_RETURN_NOT_OK(ReadThrough(chunk.fd->get(), [&](const char* data, size_t size) {
@@ -311,11 +382,9 @@ Result<Chunk> Store::CopyToMemory(const Chunk& chunk) {
   if (draft.size() != chunk.size || hasher.Digest() != chunk.checksum) {
     return Status::Corrupt("chunk checksum mismatch");
   }
+  Chunk copy = chunk;
   FB_ASSIGN_OR_RETURN(copy.fd, memory_->Publish(draft, {}, 0));
-  std::lock_guard lock(mutex_);
-  std::erase_if(copies_, [](const auto& known) { return known.second.expired(); });
-  copies_[chunk.key] = copy.fd;
-  return copy;
+  return Lend(std::move(copy), std::move(loan));
 }
 
 }  // namespace forebay::storage

@@ -21,6 +21,7 @@
 #include "base/hash.h"
 #include "base/later_work.h"
 #include "base/status.h"
+#include "storage/borrowed_memory.h"
 #include "storage/chunk.h"
 #include "storage/chunk_writer.h"
 #include "storage/reader_ledger.h"
@@ -49,18 +50,26 @@ class Store {
   // What this process knows without looking at the disk.
   bool Contains(const Hash128& key) const;
   std::optional<uint64_t> SizeOf(const Hash128& key) const;
-  // Makes room first. Never refuses for want of room: a chunk no tier can take is kept by
-  // its handles alone (StoreStats::unkept).
+  // Makes room first. A chunk that no tier can take is kept by its handles alone, in
+  // borrowed memory (StoreStats::unkept); kFull when that is used up as well. Manifests
+  // are never refused: nothing can be read without them, and there are few.
   Result<std::unique_ptr<ChunkWriter>> Create(const Hash128& key, model::ChunkKind kind,
                                               uint64_t size_estimate);
   Status Remove(const Hash128& key);
 
   // A process maps the chunk, until DropReader. Mapped chunks are evicted last, and their
   // bytes count until the last reader lets go.
+  void AddReader(const Chunk& chunk);
+  // The same of a chunk that an earlier node handed out.
   void AddReader(const Hash128& key, uint64_t size);
   void DropReader(const Hash128& key);
   // The fastest tier is nearly full: what readers keep mapped for later costs others.
   bool tight() const { return unkept_last_ || Excess(0, kTightShare) > 0; }
+  // How much can be mapped of the store at once: what its local tiers can hold, or the
+  // borrowed memory where all tiers are remote.
+  uint64_t MappableBytes() const;
+  // What all tiers together can hold.
+  uint64_t CapacityBytes() const;
 
   // Copies the chunk to the next faster (slower) tier and drops it here. Nothing to do
   // when there is no such tier or it is there already; kFull when that tier has no room.
@@ -93,13 +102,17 @@ class Store {
   // store.cc: the read path.
   Result<Chunk> GetFrom(size_t tier, const Hash128& key);
   Result<Chunk> OpenFound(size_t tier, const Found& found);
+  static bool SaysBad(const Shelf& shelf, const Status& status);
   bool LookUp(size_t tier, const Hash128& key, Found* found);
   bool FindOnDisk(size_t tier, const Hash128& key);
   void EndVerification(size_t tier, const Found& found, bool good);
   Result<Chunk> ForReaders(size_t tier, const Chunk& chunk);
   Result<Chunk> CopyOfRemote(size_t tier, const Chunk& chunk);
   Result<Chunk> CopyToMemory(const Chunk& chunk);
-  std::shared_ptr<const UniqueFd> LiveCopy(const Hash128& key);
+  Result<Chunk> CheckedInPlace(const Chunk& chunk);
+  // Memory of the budget that is alive: of one chunk, one copy at most.
+  std::optional<Chunk> FindBorrowed(const Hash128& key);
+  Chunk Lend(Chunk chunk, BorrowedMemory::Loan loan);
   void NoteUse(size_t tier, const Chunk& chunk, const ChunkName& name);
   bool Drop(size_t tier, const ChunkName& name);
   void Condemn(size_t tier, const ChunkName& name);
@@ -120,6 +133,8 @@ class Store {
   void EvictToLow(size_t tier);
   static constexpr double kTightShare = 0.9;
   uint64_t Excess(size_t tier, double share) const;
+  uint64_t CapacityOf(size_t tier) const;
+  void SetQuotaOfShare(size_t tier);
   Level LevelOf(size_t tier) const;
   bool ScanIsDue(size_t tier) const;
   bool HasUnscanned(size_t tier) const;
@@ -138,14 +153,19 @@ class Store {
   uint64_t Rescan(size_t tier);  // returns how many foreign files it moved
 
   StoreOptions options_;
-  std::unique_ptr<Tier> memory_;  // takes what no tier can
+  std::unique_ptr<Tier> memory_;  // takes what no tier can…
+  BorrowedMemory budget_;         // …within this
   std::vector<std::unique_ptr<Shelf>> shelves_;
 
   mutable std::mutex mutex_;  // guards what follows and each shelf's index and accounts
   ReaderLedger ledger_;
   std::unordered_set<Hash128> verifying_;
-  // Memory copies of chunks on remote tiers, while somebody has them.
-  std::unordered_map<Hash128, std::weak_ptr<const UniqueFd>> copies_;
+  struct Borrowed {
+    Chunk chunk;                                  // without its descriptor
+    std::weak_ptr<const UniqueFd> fd;             // while a handle lives…
+    std::shared_ptr<const UniqueFd> for_readers;  // …or a reader maps it
+  };
+  std::unordered_map<Hash128, Borrowed> borrowed_;
   std::condition_variable verified_;
   StoreStats stats_;
   std::atomic<bool> unkept_last_{false};  // no tier took the latest chunk

@@ -135,7 +135,17 @@ TEST_F(StoreCorruptionTest, ByForeignFilesIsMovedAside) {
   EXPECT_TRUE(store->Get(KeyOf(1)).ok());
 }
 
-TEST_F(StoreCorruptionTest, IsFoundByVerifyAll) {
+class VerifyTest : public StoreCorruptionTest,
+                   public testing::WithParamInterface<model::Medium> {
+ protected:
+  std::unique_ptr<Store> OpenStore() {
+    TierOptions tier = DirectoryOptions(path_);
+    tier.spec.medium = GetParam();
+    return OpenOrDie(OptionsOf({tier}));
+  }
+};
+
+TEST_P(VerifyTest, FindsEveryBadChunk) {
   {
     auto store = OpenStore();
     for (int i = 0; i < 10; ++i) ASSERT_TRUE(Put(*store, i, kChunkBytes).ok());
@@ -156,6 +166,13 @@ TEST_F(StoreCorruptionTest, IsFoundByVerifyAll) {
   EXPECT_EQ(FilesUnder(path_ + "/quarantine").size(), 3u);
   EXPECT_EQ(store->VerifyAll({}).corrupt, 0u);
 }
+
+INSTANTIATE_TEST_SUITE_P(Media, VerifyTest,
+                         testing::Values(model::Medium::kMem, model::Medium::kSsd,
+                                         model::Medium::kHdd, model::Medium::kNfs),
+                         [](const auto& info) {
+                           return std::string(model::MediumName(info.param));
+                         });
 
 }  // namespace
 }  // namespace forebay::storage

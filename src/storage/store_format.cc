@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <filesystem>
 #include <string_view>
 
 #include "base/errno_status.h"
@@ -31,6 +32,17 @@ Status CheckIsEmpty(const std::string& directory) {
       "{} is not a Forebay store and not empty (it holds '{}'); name an empty "
       "or a new directory",
       directory, other));
+}
+
+// Its parent must be there: a folder on a disk that is not mounted, or one misspelt,
+// would else fill a disk that nobody meant.
+Status MakeStoreDirectory(const std::string& directory) {
+  Status made = MakeDirectory(directory);
+  if (made.code() != StatusCode::kNotFound) return made;
+  return Status::NotFound(
+      fmt::format("the store {} cannot be made: {} does not exist; make it, or name "
+                  "another directory",
+                  directory, std::filesystem::path(directory).parent_path().string()));
 }
 
 Status WriteDurably(const std::string& path, std::string_view text) {
@@ -78,7 +90,7 @@ Status CheckStoreFormat(const std::string& directory) {
 }
 
 Status MakeStoreFormat(const std::string& directory) {
-  FB_RETURN_NOT_OK(MakeDirectories(directory));
+  FB_RETURN_NOT_OK(MakeStoreDirectory(directory));
   Status there = CheckStoreFormat(directory);
   if (there.code() != StatusCode::kNotFound) return there;
   if (Status empty = CheckIsEmpty(directory); !empty.ok()) {

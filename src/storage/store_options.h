@@ -37,10 +37,14 @@ struct TierOptions {
   uint64_t quarantine_bytes_max = 256 * kMiB;
 };
 
+constexpr uint64_t kBorrowedBytes = 256 * kMiB;
+
 struct StoreOptions {
   std::vector<TierOptions> tiers;  // fastest first
   const Clock* clock = &Clock::Real();
   std::unique_ptr<EvictionPolicy> policy;  // none: LeastRecentUse
+  // Memory for chunks that no local tier holds, while somebody reads them.
+  uint64_t borrowed_bytes_max = kBorrowedBytes;
   // Told whenever a copy of a chunk left a tier (evicted, moved to another tier, removed,
   // found corrupt or unlinked by another process), so that readers let go of it; ask
   // Contains whether another copy is left. Runs on the thread that caused it, with no
@@ -55,6 +59,10 @@ std::vector<TierOptions> TiersOf(const std::vector<model::TierSpec>& specs);
 
 struct TierStats {
   model::TierSpec spec;
+  bool remote = false;
+  // What the tier can hold: its quota, or what it holds and the disk has free above the
+  // floor, whichever is less.
+  uint64_t capacity_bytes = 0;
   uint64_t used_bytes = 0;      // chunks
   uint64_t reserved_bytes = 0;  // being written, by this process and others
   uint64_t mapped_evicted_bytes = 0;
@@ -75,6 +83,8 @@ struct StoreStats {
   uint64_t quarantined = 0;  // corrupt, truncated and foreign files found
   uint64_t unkept = 0;       // chunks no tier could take, served from memory
   uint64_t unkept_bytes = 0;
+  uint64_t borrowed_bytes = 0;  // of the memory for chunks that no local tier holds…
+  uint64_t borrowed_bytes_max = 0;    // …of which there is this much
   uint64_t mapped_evicted_bytes = 0;  // gone from the store, still mapped by readers
 };
 

@@ -20,6 +20,9 @@ namespace {
 constexpr uint64_t kScanShare = 8;
 // Freed space shows late on some file systems: measure again this often at most.
 constexpr int kEvictRoundsMax = 3;
+// Of a disk that is full when the store is opened, so that the store can be used once it
+// is not; until then the free-space floor keeps chunks out.
+constexpr uint64_t kShareQuotaMin = 64 * kMiB;
 // Room for chunks below their limit in number is made in steps of one in this many.
 constexpr uint64_t kCountShare = 16;
 
@@ -138,6 +141,43 @@ uint64_t Store::Excess(size_t tier, double share) const {
         std::max(excess, (average + 1) * (count - count_max + count_max / kCountShare));
   }
   return excess;
+}
+
+uint64_t Store::CapacityOf(size_t tier) const {
+  const Shelf& shelf = *shelves_[tier];
+  uint64_t free = shelf.tier->free_bytes();
+  uint64_t floor = shelf.tier->free_floor_bytes();
+  uint64_t room = free > floor ? free - floor : 0;
+  uint64_t quota = shelf.quota_bytes() != 0 ? shelf.quota_bytes() : UINT64_MAX;
+  std::lock_guard lock(mutex_);
+  uint64_t used = shelf.index.bytes() + ledger_.evicted_bytes(tier);
+  return room > quota - std::min(used, quota) ? quota : used + room;
+}
+
+// A quota that is a share becomes bytes once, when the store is opened: a limit that
+// moved with what others write would evict for no reason of ours.
+void Store::SetQuotaOfShare(size_t tier) {
+  model::TierSpec& spec = shelves_[tier]->options.spec;
+  if (spec.quota_percent == 0 || spec.quota_bytes != 0) return;
+  uint64_t bytes = CapacityOf(tier) / 100 * spec.quota_percent;
+  spec.quota_bytes = std::max(bytes, kShareQuotaMin);
+}
+
+uint64_t Store::CapacityBytes() const {
+  uint64_t sum = 0;
+  for (size_t tier = 0; tier < shelves_.size(); ++tier) sum += CapacityOf(tier);
+  return sum;
+}
+
+uint64_t Store::MappableBytes() const {
+  uint64_t sum = 0;
+  bool any = false;
+  for (size_t tier = 0; tier < shelves_.size(); ++tier) {
+    if (shelves_[tier]->remote) continue;
+    sum += CapacityOf(tier);
+    any = true;
+  }
+  return any ? sum : budget_.bytes_max();
 }
 
 Store::Level Store::LevelOf(size_t tier) const {

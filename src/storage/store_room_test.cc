@@ -83,7 +83,7 @@ TEST_P(StoreRoomTest, ServesAMappedChunkAfterEvictionAndCountsIt) {
   Chunk chunk = *store->Get(KeyOf(3));
   void* mapped = mmap(nullptr, chunk.size, PROT_READ, MAP_SHARED, chunk.fd->get(), 0);
   ASSERT_NE(mapped, MAP_FAILED);
-  store->AddReader(chunk.key, chunk.size);
+  store->AddReader(chunk);
   ASSERT_TRUE(store->Remove(KeyOf(3)).ok());
   EXPECT_FALSE(store->Get(KeyOf(3)).ok());
   EXPECT_TRUE(ReadAll(chunk) == BytesOf(chunk.key, kChunkBytes));
@@ -111,6 +111,7 @@ TEST_P(StoreRoomTest, AsksReadersToLetGoWhenAllIsMapped) {
   for (int i = 0; i < 10; ++i) store->AddReader(KeyOf(i), kChunkBytes);
   auto first = Put(*store, 10, kChunkBytes);
   ASSERT_TRUE(first.ok());  // served through memory: nothing could be freed yet
+  EXPECT_TRUE(first->borrowed);
   EXPECT_EQ(store->Stats().unkept, 1u);
   EXPECT_EQ(evicted_, std::vector<Hash128>{KeyOf(0)});
   EXPECT_EQ(store->Stats().tiers[0].mapped_evicted_bytes, kChunkBytes);
@@ -164,6 +165,31 @@ TEST_P(StoreRoomTest, ServesAChunkLargerThanTheTierFromMemory) {
 INSTANTIATE_TEST_SUITE_P(Tiers, StoreRoomTest, testing::Bool(), [](const auto& info) {
   return info.param ? "memory" : "directory";
 });
+
+TEST(MemoryStore, HoldsNoMoreChunksThanThereAreDescriptorsFor) {
+  DescriptorLimit lower(128);  // 64 of them for chunks
+  FakeClock clock;
+  auto store = OpenOrDie(OptionsOf({MemoryOptions(kGiB)}, &clock));
+  for (uint64_t i = 0; i < 64; ++i) {
+    clock.Advance(seconds(1));
+    ASSERT_TRUE(Put(*store, i, kChunkBytes).ok());
+  }
+  EXPECT_EQ(store->Stats().tiers[0].evictions, 0u);
+  ASSERT_TRUE(Put(*store, 64, kChunkBytes).ok());
+  TierStats stats = store->Stats().tiers[0];
+  EXPECT_LE(stats.chunk_count, 64u);
+  EXPECT_GE(stats.chunk_count, 50u) << "room is made in steps, but not all at once";
+  EXPECT_FALSE(store->Contains(KeyOf(0)));
+  EXPECT_TRUE(store->Contains(KeyOf(64)));
+}
+
+TEST(MemoryStore, IsTightFromNineTenthsOn) {
+  auto store = OpenOrDie(OptionsOf({MemoryOptions(kQuota)}));
+  for (uint64_t i = 0; i < 9; ++i) ASSERT_TRUE(Put(*store, i, kChunkBytes).ok());
+  EXPECT_FALSE(store->tight());
+  ASSERT_TRUE(Put(*store, 9, 1).ok());
+  EXPECT_TRUE(store->tight());
+}
 
 class StoreDirectoriesTest : public testing::Test {
  protected:
@@ -226,6 +252,67 @@ TEST_F(StoreDirectoriesTest, KeepTheFloorFree) {
   EXPECT_EQ(store->Stats().unkept, 1u);
   EXPECT_TRUE(store->Contains(KeyOf(1)));
   EXPECT_EQ(store->Stats().tiers[0].write_status.code(), StatusCode::kFull);
+}
+
+uint64_t FreeBytes(const std::string& path) {
+  struct statvfs info;
+  EXPECT_EQ(statvfs(path.c_str(), &info), 0);
+  return info.f_bavail * info.f_frsize;
+}
+
+// Others write to the disk of the tests meanwhile.
+constexpr double kDiskSlack = 512.0 * kMiB;
+
+TEST_F(StoreDirectoriesTest, WithoutAQuotaCanHoldWhatTheDiskHasFreeAboveTheFloor) {
+  TierOptions tier = Slow();
+  tier.free_floor_bytes = FreeBytes(dir_.path()) / 2;
+  auto store = OpenOrDie(OptionsOf({tier}, &clock_));
+  auto expected = static_cast<double>(FreeBytes(dir_.path()) - *tier.free_floor_bytes);
+  EXPECT_NEAR(static_cast<double>(store->CapacityBytes()), expected, kDiskSlack);
+  TierStats stats = store->Stats().tiers[0];
+  EXPECT_NEAR(static_cast<double>(stats.capacity_bytes), expected, kDiskSlack);
+  EXPECT_EQ(stats.spec.quota_bytes, 0u);
+}
+
+TEST_F(StoreDirectoriesTest, OnAFullDiskCanHoldWhatTheyHold) {
+  ASSERT_TRUE(Put(*OpenOrDie(OptionsOf({Slow()}, &clock_)), 1, kChunkBytes).ok());
+  TierOptions tier = Slow();
+  tier.free_floor_bytes = FreeBytes(dir_.path()) * 2;
+  auto store = OpenOrDie(OptionsOf({tier}, &clock_));
+  EXPECT_EQ(store->CapacityBytes(), kChunkBytes);
+  EXPECT_EQ(store->MappableBytes(), kChunkBytes);
+  Chunk chunk = *store->Get(KeyOf(1));
+  store->AddReader(chunk);
+  ASSERT_TRUE(store->Remove(KeyOf(1)).ok());
+  EXPECT_EQ(store->CapacityBytes(), kChunkBytes) << "a reader still has the room";
+}
+
+TEST_F(StoreDirectoriesTest, WithAQuotaCanHoldNoMoreThanThat) {
+  auto store = OpenOrDie(OptionsOf({Slow(kQuota)}, &clock_));
+  EXPECT_EQ(store->CapacityBytes(), kQuota);
+  TierOptions tier = DirectoryOptions(dir_ / "other", kQuota);
+  tier.free_floor_bytes = FreeBytes(dir_.path()) * 2;
+  EXPECT_EQ(OpenOrDie(OptionsOf({tier}, &clock_))->CapacityBytes(), 0u)
+      << "a quota makes no room on a full disk";
+}
+
+TEST_F(StoreDirectoriesTest, WithAShareHaveThatOfTheFreeRoomAsQuota) {
+  TierOptions tier = Slow();
+  tier.spec.quota_percent = 25;
+  auto store = OpenOrDie(OptionsOf({tier}, &clock_));
+  double quarter = static_cast<double>(FreeBytes(dir_.path())) / 4;
+  TierStats stats = store->Stats().tiers[0];
+  EXPECT_NEAR(static_cast<double>(stats.spec.quota_bytes), quarter, kDiskSlack);
+  EXPECT_EQ(stats.capacity_bytes, stats.spec.quota_bytes);
+}
+
+TEST_F(StoreDirectoriesTest, WithAShareOfAFullDiskCanBeUsedOnceItIsNot) {
+  TierOptions tier = Slow();
+  tier.spec.quota_percent = 50;
+  tier.free_floor_bytes = FreeBytes(dir_.path()) * 2;
+  auto store = OpenOrDie(OptionsOf({tier}, &clock_));
+  EXPECT_EQ(store->Stats().tiers[0].spec.quota_bytes, 64 * kMiB);
+  EXPECT_EQ(store->CapacityBytes(), 0u);
 }
 
 class TieredStoreTest : public StoreDirectoriesTest {

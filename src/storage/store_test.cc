@@ -325,6 +325,25 @@ TEST(StoreRemote, AChunkThatGoesBadOnANetworkTierIsAMiss) {
   }
 }
 
+TEST(StoreRemote, AChunkThatIsOutOfReachForAMomentIsAMissAndNoDamage) {
+  TempDir dir;
+  TierOptions network = DirectoryOptions(dir / "net");
+  network.spec.medium = model::Medium::kNfs;
+  auto store = OpenOrDie(OptionsOf({network}));
+  ASSERT_TRUE(Put(*store, 1, 5000).ok());
+  std::string file = FileOf(dir / "net", KeyOf(1));
+  fs::rename(file, dir / "aside");
+  fs::create_symlink(dir / "aside", file);  // cannot be opened
+  EXPECT_EQ(store->Get(KeyOf(1)).status().code(), StatusCode::kNotFound);
+  EXPECT_FALSE(store->Contains(KeyOf(1))) << "who needs it now reads its source";
+  EXPECT_EQ(store->Stats().quarantined, 0u);
+  fs::remove(file);
+  fs::rename(dir / "aside", file);
+  auto back = store->Get(KeyOf(1));
+  ASSERT_TRUE(back.ok()) << back.status();
+  EXPECT_TRUE(ReadAll(*back) == BytesOf(KeyOf(1), 5000));
+}
+
 TEST(StoreRemote, DemotionToANetworkTierMakesNoCopyInMemory) {
   TempDir dir;
   auto store = OpenOrDie(OptionsOf({MemoryOptions(kMiB), NfsOptions(dir / "nfs")}));

@@ -78,13 +78,15 @@ VerifyReport Store::VerifyAll(
     if (!shelf.tier->shared()) return;  // sealed memory cannot change
     Found found{.entry = {.name = listed.name, .fd = nullptr}, .must_verify = true};
     auto chunk = OpenFound(listed.tier, found);
+    // What is remote is otherwise hashed with every copy of it, and none is made here.
+    if (chunk.ok() && shelf.remote) chunk = CheckedInPlace(*chunk);
     StatusCode code = chunk.status().code();
     if (code == StatusCode::kNotFound) return;  // evicted meanwhile
     ++report.chunk_count;
     report.bytes += listed.name.size;
     if (chunk.ok()) {
       EndVerification(listed.tier, found, true);
-    } else if (code != StatusCode::kFull) {
+    } else if (SaysBad(shelf, chunk.status())) {
       Condemn(listed.tier, listed.name);
       ++report.corrupt;
     }
@@ -112,11 +114,17 @@ void Store::List(const std::function<void(const ListedChunk&)>& each) {
 }
 
 StoreStats Store::Stats() const {
+  std::vector<uint64_t> capacities;  // asks the disks, so without the lock
+  for (size_t tier = 0; tier < shelves_.size(); ++tier) {
+    capacities.push_back(CapacityOf(tier));
+  }
   std::lock_guard lock(mutex_);
   StoreStats stats = stats_;
   for (size_t tier = 0; tier < shelves_.size(); ++tier) {
     const Shelf& shelf = *shelves_[tier];
     stats.tiers.push_back({.spec = shelf.options.spec,
+                           .remote = shelf.remote,
+                           .capacity_bytes = capacities[tier],
                            .used_bytes = shelf.index.bytes(),
                            .reserved_bytes = shelf.reserved_bytes + shelf.claimed_bytes,
                            .mapped_evicted_bytes = ledger_.evicted_bytes(tier),
@@ -128,6 +136,8 @@ StoreStats Store::Stats() const {
                            .write_status = shelf.write_status});
   }
   stats.mapped_evicted_bytes = ledger_.evicted_bytes();
+  stats.borrowed_bytes = budget_.used_bytes();
+  stats.borrowed_bytes_max = budget_.bytes_max();
   return stats;
 }
 

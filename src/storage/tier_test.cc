@@ -106,14 +106,33 @@ TEST(MemoryTier, SealsItsChunks) {
   EXPECT_EQ(write(draft->fd(), "x", 1), -1);  // nor by who wrote it
 }
 
+TEST(MemoryTier, LeavesDescriptorsForOthers) {
+  const std::pair<rlim_t, uint64_t> kTable[] = {
+      {600, 300}, {1024, 512}, {1025, 513}, {2000, 1488}};
+  for (auto [limit, chunks] : kTable) {
+    DescriptorLimit lower(limit);
+    EXPECT_EQ(MemoryTier().chunk_count_max(), chunks) << limit;
+  }
+}
+
+TEST(MemoryTier, GivesBackMemoryThatWasPreparedInVain) {
+  MemoryTier tier;
+  auto draft = tier.NewDraft(8 * kMiB);
+  ASSERT_TRUE(draft->Append("abc", 3).ok());
+  auto fd = tier.Publish(*draft, {.key = KeyOf(1), .size = 3}, 1);
+  ASSERT_TRUE(fd.ok()) << fd.status();
+  EXPECT_EQ(*FileSize((*fd)->get()), 3u);
+}
+
 TEST(DirectoryTier, MakesDirectoriesOnlyItsUserCanEnter) {
   TempDir dir;
+  fs::create_directory(dir / "a");
   auto tier = MakeQuick(dir / "a/b");
   auto draft = tier->NewDraft(3);
   ASSERT_TRUE(draft->Append("abc", 3).ok());
   Hash128 key = KeyOf(1);
   ASSERT_TRUE(tier->Publish(*draft, {.key = key, .size = 3}, 1).ok());
-  for (std::string name : {"a", "a/b", "a/b/chunks", "a/b/tmp", "a/b/quarantine"}) {
+  for (std::string name : {"a/b", "a/b/chunks", "a/b/tmp", "a/b/quarantine"}) {
     struct stat info;
     ASSERT_EQ(stat((dir / name).c_str(), &info), 0) << name;
     EXPECT_EQ(info.st_mode & 0777, 0700u) << name;

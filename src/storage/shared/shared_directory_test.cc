@@ -341,6 +341,11 @@ TEST_F(SharedDirectoryTest, RefusesAFolderThatHoldsOtherThings) {
   EXPECT_TRUE(SharedDirectory::IsOne(root_ + "/shared"));
 }
 
+TEST_F(SharedDirectoryTest, ReadsNoMoreOfAnotherFolderThanSaysWhatItIs) {
+  std::filesystem::create_symlink("/dev/zero", root_ + "/" + kSharedFormat);  // no end
+  EXPECT_FALSE(SharedDirectory::IsOne(root_));
+}
+
 // Writers are killed at any moment: no wrong file under a final name, ever.
 TEST_F(SharedDirectoryTest, StandsWritersThatDie) {
   for (int round = 0; round < 20; ++round) {
