@@ -14,6 +14,7 @@
 #include "base/address.h"
 #include "base/log.h"
 #include "base/log_level.h"
+#include "base/memory_limit.h"
 #include "base/size.h"
 #include "cli/exit_code.h"
 #include "flight/service.h"
@@ -36,6 +37,7 @@ struct Arguments {
   std::string socket_group;
   int64_t idle_ms = 0;
   std::string fill_memory = "1GiB";
+  std::string borrowed_memory = "256MiB";
   size_t fill_threads = 0;
   bool daemon = false;
   std::vector<std::string> allowed;
@@ -159,7 +161,12 @@ std::string LogPathOf(const Arguments& arguments) { return arguments.socket + ".
 forebay::Result<Running> Start(const Arguments& arguments) {
   FB_ASSIGN_OR_RETURN(auto group, SocketGroupOf(arguments));
   FB_ASSIGN_OR_RETURN(auto tiers, forebay::model::ParseStoreSpec(arguments.store));
+  for (const std::string& warning :
+       forebay::model::StoreWarnings(tiers, forebay::MemoryLimit())) {
+    spdlog::warn("{}", warning);
+  }
   FB_ASSIGN_OR_RETURN(uint64_t memory, forebay::ParseSize(arguments.fill_memory));
+  FB_ASSIGN_OR_RETURN(uint64_t borrowed, forebay::ParseSize(arguments.borrowed_memory));
   Running running;
   if (!arguments.serve.empty()) {
     FB_ASSIGN_OR_RETURN(
@@ -174,6 +181,7 @@ forebay::Result<Running> Start(const Arguments& arguments) {
                           {.socket_path = arguments.socket,
                            .socket_group = group,
                            .store = std::move(tiers),
+                           .borrowed_memory_bytes = borrowed,
                            .engine = {.fill_memory_bytes = memory,
                                       .fill_threads = arguments.fill_threads,
                                       .allowed = arguments.allowed,
@@ -267,6 +275,9 @@ int Main(int argc, char** argv) {
   app.add_option("--idle-ms", arguments.idle_ms,
                  "leave after so long without use; 0: never");
   app.add_option("--fill-memory", arguments.fill_memory, "cap of all decoding together");
+  app.add_option(
+      "--borrowed-memory", arguments.borrowed_memory,
+      "cap of the memory for chunks that no tier takes, while readers have them");
   app.add_option("--fill-threads", arguments.fill_threads, "0: one per core");
   app.add_option("--allow", arguments.allowed,
                  "read only what is below this place; may be given several times");

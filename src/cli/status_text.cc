@@ -77,7 +77,9 @@ std::string TiersTable(const std::vector<NodeStatus>& nodes) {
                    {"EVICTED", Align::kRight}});
   for (const NodeStatus& node : nodes) {
     for (const NodeStatus& tier : Objects(node, "tiers")) {
+      // Without a quota, what the disk has room for.
       uint64_t quota = Number(tier, "quota_bytes");
+      if (quota == 0) quota = Number(tier, "capacity_bytes");
       table.Add({Count(node, "pid"), TierName(tier),
                  FormatSize(Number(tier, "used_bytes")),
                  quota == 0 ? "-" : FormatSize(quota), Count(tier, "chunks"),

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
-#include <limits>
 
 #include "base/address.h"
 #include "base/log.h"
@@ -27,20 +26,7 @@ std::string IdOf(std::string address) {
   return address;
 }
 
-double WeightOf(const std::vector<model::TierSpec>& store) {
-  uint64_t bytes = 0;
-  for (const model::TierSpec& tier : store) bytes += tier.quota_bytes;
-  return std::max(0.001, static_cast<double>(bytes) / static_cast<double>(kGiB));
-}
-
-uint64_t BytesOf(const std::vector<model::TierSpec>& store) {
-  uint64_t bytes = 0;
-  for (const model::TierSpec& tier : store) {
-    if (tier.quota_bytes == 0) return std::numeric_limits<uint64_t>::max();
-    bytes += tier.quota_bytes;
-  }
-  return bytes;
-}
+constexpr double kWeightMin = 0.001;  // of a store that is full, or of none
 
 // What no head would take is refused before anything listens.
 Status CheckSelf(const Member::Options& options) {
@@ -75,6 +61,11 @@ Result<flight::NamedDataset> Member::Names::Find(const std::string& name) {
   return flight::NamedDataset{.name = name, .uri = datasets_->HomeUri(name)};
 }
 
+double WeightOf(uint64_t capacity_bytes) {
+  return std::max(kWeightMin,
+                  static_cast<double>(capacity_bytes) / static_cast<double>(kGiB));
+}
+
 Result<std::unique_ptr<Member>> Member::Start(const Options& options, Node* node,
                                               HeadDatasets* datasets) {
   FB_RETURN_NOT_OK(CheckSelf(options));
@@ -105,8 +96,8 @@ Status Member::Join(const Options& options, HeadDatasets* datasets) {
   self.instance = fmt::format("{}-{}", ::getpid(), Clock::Real().WallNanos());
   self.host = HostName();
   self.http = options.http;
-  self.weight = options.weight > 0 ? options.weight : WeightOf(node_->store());
-  self.store_bytes = BytesOf(node_->store());
+  self.store_bytes = node_->engine().store().CapacityBytes();
+  self.weight = options.weight > 0 ? options.weight : WeightOf(self.store_bytes);
   spdlog::info("flight at {}, member {} of the cluster of {}", self.flight, self.id,
                fmt::join(options.heads, ", "));
   Cluster::Options joining;
@@ -144,7 +135,7 @@ std::string Member::Report() {
     report.tiers.push_back(
         {.name = tier.spec.path.empty() ? name : name + ":" + tier.spec.path,
          .used_bytes = tier.used_bytes,
-         .capacity_bytes = tier.spec.quota_bytes});
+         .capacity_bytes = tier.capacity_bytes});
   }
   report.counters = {{"source_bytes_total", node_->engine().catalog().SourceBytes()},
                      {"chunk_hits_total", stats.hits},

@@ -17,6 +17,9 @@
 
 namespace forebay::node {
 
+// A node's share of the data against the others', by what its store can hold.
+double WeightOf(uint64_t capacity_bytes);
+
 class Member {
  public:
   struct Options {

@@ -18,7 +18,7 @@ void AddTiers(const storage::StoreStats& stats, MetricsText* text) {
   add("forebay_node_store_used_bytes", "gauge", "What the tier holds.",
       [](const auto& tier) { return tier.used_bytes; });
   add("forebay_node_store_quota_bytes", "gauge", "What the tier may hold.",
-      [](const auto& tier) { return tier.spec.quota_bytes; });
+      [](const auto& tier) { return tier.capacity_bytes; });
   add("forebay_node_store_chunks", "gauge", "Chunks in the tier.",
       [](const auto& tier) { return tier.chunk_count; });
   add("forebay_node_evictions_total", "counter", "Chunks that left the tier for others.",

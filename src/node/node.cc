@@ -29,6 +29,7 @@ nlohmann::json DescribeTiers(const storage::StoreStats& stats) {
                      {"path", tier.spec.path},
                      {"used_bytes", tier.used_bytes},
                      {"quota_bytes", tier.spec.quota_bytes},
+                     {"capacity_bytes", tier.capacity_bytes},
                      {"chunks", tier.chunk_count},
                      {"evictions", tier.evictions}});
   }
@@ -45,6 +46,7 @@ Result<std::unique_ptr<Node>> Node::Start(Options options) {
   FB_RETURN_NOT_OK(node->ListenOrYield());
   storage::StoreOptions store;
   store.tiers = storage::TiersOf(node->options_.store);
+  store.borrowed_bytes_max = node->options_.borrowed_memory_bytes;
   // Eviction knows what is needed when, so there is no use in evicting ahead.
   for (storage::TierOptions& tier : store.tiers) {
     tier.high_watermark = kHighWatermark;
@@ -204,6 +206,8 @@ std::string Node::StatusJson() {
                            {"quarantined", stats.quarantined},
                            {"unkept", stats.unkept},
                            {"mapped_evicted_bytes", stats.mapped_evicted_bytes},
+                           {"borrowed_bytes", stats.borrowed_bytes},
+                           {"borrowed_bytes_max", stats.borrowed_bytes_max},
                            {"fills", fills.fills},
                            {"failed_fills", fills.failed_fills},
                            {"chunks_filled", fills.chunks},

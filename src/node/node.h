@@ -28,6 +28,7 @@ class Node : public Host {
     std::string socket_path;
     std::optional<gid_t> socket_group{};  // whose members are served besides its own user
     std::vector<model::TierSpec> store;
+    uint64_t borrowed_memory_bytes = storage::kBorrowedBytes;
     cache::Engine::Options engine;
     milliseconds idle_timeout{0};  // leaves after this long without use; 0: never
     std::string log_path{};        // where its log goes; empty: to stderr

@@ -16,8 +16,9 @@ constexpr milliseconds kLook{25};          // how often a waiting call looks aro
 constexpr milliseconds kHeadTime{20'000};  // to learn of a version
 constexpr size_t kVersionsMax = 32;
 
-flight::ServedChunk ToServed(const storage::Chunk& chunk) {
-  return {
+Result<flight::ServedChunk> ToServed(const storage::Chunk& chunk) {
+  FB_RETURN_NOT_OK(storage::CheckMappable(chunk));
+  return flight::ServedChunk{
       .key = chunk.key, .size = chunk.size, .checksum = chunk.checksum, .fd = chunk.fd};
 }
 

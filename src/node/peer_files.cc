@@ -53,6 +53,7 @@ Result<flight::ServedChunk> OutOfPack(const cache::FilesVersion& version, ChunkR
 Result<flight::ServedChunk> ToServed(const cache::FilesVersion& version, ChunkRef wanted,
                                      ChunkRef is, const storage::Chunk& chunk) {
   if (is != wanted) return OutOfPack(version, wanted, chunk);
+  FB_RETURN_NOT_OK(storage::CheckMappable(chunk));
   return flight::ServedChunk{
       .key = chunk.key, .size = chunk.size, .checksum = chunk.checksum, .fd = chunk.fd};
 }

@@ -34,15 +34,6 @@ Result<UniqueFd> NumbersFd(const std::vector<uint32_t>& numbers) {
   return fd;
 }
 
-uint64_t QuotaOf(storage::Store& store) {
-  uint64_t sum = 0;
-  for (const auto& tier : store.Stats().tiers) {
-    if (tier.spec.quota_bytes == 0) return 0;
-    sum += tier.spec.quota_bytes;
-  }
-  return sum;
-}
-
 }  // namespace
 
 Status Session::On(const wire::Gather& gather) {
@@ -94,7 +85,7 @@ Status Session::On(const wire::DropGathered& drop) {
 
 Status Session::On(const wire::GetRoom& get) {
   FB_ASSIGN_OR_RETURN(cache::View view, FindTable(get.view));
-  wire::Room room{.store_bytes = QuotaOf(host_->engine().store())};
+  wire::Room room{.store_bytes = host_->engine().store().MappableBytes()};
   const auto& peers = view.version->peers;
   if (peers != nullptr) {
     room.cluster_bytes = peers->RoomBytes();
