@@ -41,7 +41,7 @@ Result<std::optional<ArrowBatch>> RangeStream::Next() {
 Result<reader::Column> RangeStream::ColumnOf(size_t i,
                                              const std::vector<reader::Run>& runs) const {
   const model::Field& field = table_.manifest().schema().fields[selection_.columns[i]];
-  if (runs.size() == 1) {
+  if (runs.size() == 1 && !table_.IsBorrowed(next_)) {
     return reader::SliceChunk(field, *table_.Sources(i)[next_], runs[0].first,
                               runs[0].count, table_.Owner(i, next_));
   }

@@ -63,15 +63,12 @@ wire::Coverage CoverageOf(const Table& table, const Names& columns) {
   });
 }
 
-// (bytes that all rows take in the store, at least; its quota, 0: none)
-std::pair<uint64_t, uint64_t> Residency(const Table& table, const Names& columns) {
-  std::string store =
-      Blocking(table.remote().get(), [&] { return table.remote()->Store(); });
-  return {reader::StoredBytesMin(*table.manifest(), table.Select(columns).columns),
-          Unwrap(reader::QuotaBytes(store))};
+// Bytes that all rows take in the store, at least.
+uint64_t StoredBytesMin(const Table& table, const Names& columns) {
+  return reader::StoredBytesMin(*table.manifest(), table.Select(columns).columns);
 }
 
-// (what the node has room for, 0: no quota says; what its cluster has, 0: not known)
+// (what the node has room for; what its cluster has, 0: not known)
 std::pair<uint64_t, uint64_t> RoomFor(const Table& table, const Names& columns) {
   Selection selection = table.Select(columns);
   wire::Room room = Blocking(table.remote().get(), [&] {
@@ -118,7 +115,10 @@ void BindStates(nb::module_& m) {
       .def_rw("store", &OpenArguments::store)
       .def_rw("socket", &OpenArguments::socket)
       .def_rw("source", &OpenArguments::source)
-      .def_rw("timeout_ms", &OpenArguments::timeout_ms);
+      .def_rw("timeout_ms", &OpenArguments::timeout_ms)
+      .def("store_warnings", [](const OpenArguments& arguments) {
+        return reader::StoreWarnings(arguments.ToOptions().node);
+      });
   nb::class_<wire::WarmupState>(m, "WarmupState")
       .def_ro("rows_done", &wire::WarmupState::rows_done)
       .def_ro("row_count", &wire::WarmupState::row_count)
@@ -126,6 +126,7 @@ void BindStates(nb::module_& m) {
       .def_ro("chunk_count", &wire::WarmupState::chunk_count)
       .def_ro("bytes_stored", &wire::WarmupState::bytes_stored)
       .def_ro("bytes_fetched", &wire::WarmupState::bytes_fetched)
+      .def_ro("evicted", &wire::WarmupState::evicted)
       .def_ro("done", &wire::WarmupState::done)
       .def_ro("failures", &wire::WarmupState::failures);
   nb::class_<wire::Coverage>(m, "Coverage")
@@ -156,7 +157,7 @@ void BindTable(nb::module_& m) {
       .def("arrow_stream", &ArrowStream, nb::arg("columns").none())
       .def("warmup", &Warmup, nb::arg("columns").none(), nb::arg("progress").none())
       .def("coverage", &CoverageOf, nb::arg("columns").none())
-      .def("residency", &Residency, nb::arg("columns").none())
+      .def("stored_bytes_min", &StoredBytesMin, nb::arg("columns").none())
       .def("room", &RoomFor, nb::arg("columns").none())
       .def("set_gathers", &SetGathers, nb::arg("columns").none())
       .def("node_pid", [](const Table& t) {

@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 
 #include "cli/duration.h"
+#include "cli/output.h"
 
 namespace forebay::cli {
 
@@ -36,6 +37,9 @@ Result<reader::OpenOptions> OpenOptionsOf(const OpenArguments& arguments) {
   reader::OpenOptions options{.node = arguments.node, .source = {}};
   FB_ASSIGN_OR_RETURN(options.timeout, ParseDuration(arguments.timeout));
   FB_ASSIGN_OR_RETURN(options.source, ParseOptions(arguments.options));
+  for (const std::string& warning : reader::StoreWarnings(options.node)) {
+    Complain(warning);
+  }
   return options;
 }
 

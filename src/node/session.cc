@@ -53,6 +53,12 @@ std::string CutText(const std::string& text, size_t bytes_max) {
   return text.substr(0, end);
 }
 
+uint64_t EvictedSince(const cache::WarmupProgress& progress, const cache::Coverage& now) {
+  return progress.chunks_done > now.chunks_stored
+             ? progress.chunks_done - now.chunks_stored
+             : 0;
+}
+
 wire::WarmupState ToWire(const cache::WarmupProgress& progress, bool done) {
   return {.rows_done = progress.rows_done,
           .row_count = progress.row_count,
@@ -263,9 +269,14 @@ Status Session::On(const wire::GetChunks& get) {
       FB_RETURN_NOT_OK(HandOver(get.view, ready));
       ready.clear();
     }
-    FB_ASSIGN_OR_RETURN(cache::Brought brought, Await(future, deadline));
-    if (!waits) brought.times = {};
-    ready.push_back({ref, std::move(brought)});
+    auto brought = Await(future, deadline);
+    if (brought.status().code() == StatusCode::kFull) {
+      // The reader asks for fewer at a time: nothing of the rest is worth a decode.
+      host_->engine().fills().Forget(id_);
+    }
+    if (!brought.ok()) return brought.status();
+    if (!waits) brought->times = {};
+    ready.push_back({ref, *std::move(brought)});
   }
   return HandOver(get.view, ready);
 }
@@ -285,19 +296,23 @@ Result<cache::Brought> Session::Await(const cache::ChunkFuture& future,
 }
 
 Status Session::HandOver(uint32_t view_id, const std::vector<Handover>& chunks) {
+  for (const auto& [ref, brought] : chunks) {
+    FB_RETURN_NOT_OK(storage::CheckMappable(brought.chunk));
+  }
   wire::Chunks message{
       .view = view_id, .tight = host_->engine().store().tight(), .chunks = {}};
   std::vector<int> fds;
   {
     std::lock_guard lock(mutex_);
     for (const auto& [ref, brought] : chunks) {
-      message.chunks.push_back({ref, brought.chunk.size, Micros(brought.times)});
+      message.chunks.push_back(
+          {ref, brought.chunk.size, Micros(brought.times), brought.chunk.borrowed});
       fds.push_back(brought.chunk.fd->get());
       handed_[brought.chunk.key].push_back({view_id, ref});
     }
   }
   for (const auto& [ref, brought] : chunks) {
-    host_->engine().store().AddReader(brought.chunk.key, brought.chunk.size);
+    host_->engine().store().AddReader(brought.chunk);
   }
   return Answer(std::move(message), fds);
 }
@@ -397,7 +412,9 @@ Status Session::On(const wire::Warmup& warmup) {
     progress->failures.push_back(fmt::format("… and {} more", failures - kNamesMax));
   }
   for (std::string& failure : progress->failures) failure = CutText(failure, 500);
-  return Answer(ToWire(*progress, /*done=*/true));
+  wire::WarmupState state = ToWire(*progress, /*done=*/true);
+  state.evicted = EvictedSince(*progress, view.Covered(host_->engine()));
+  return Answer(state);
 }
 
 Status Session::On(const wire::GetCoverage& get) {

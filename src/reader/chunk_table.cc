@@ -2,10 +2,19 @@
 
 #include <algorithm>
 #include <numeric>
+#include <thread>
 
 #include "reader/gather.h"
 
 namespace forebay::reader {
+namespace {
+
+// Other readers let go of what they borrowed after each pass over a unit, so this is
+// several of those. Pauses grow.
+constexpr int kFullAttempts = 12;
+constexpr milliseconds kFullPause{50};
+
+}  // namespace
 
 ChunkTable::ChunkTable(std::shared_ptr<RemoteTable> remote, model::Projection columns,
                        Mapping::Mode mode)
@@ -48,6 +57,34 @@ Status ChunkTable::EnsureAll() {
   std::vector<uint32_t> ranges(present_.size());
   std::iota(ranges.begin(), ranges.end(), 0);
   return Ensure(ranges);
+}
+
+Status ChunkTable::EnsureAlone(std::span<const uint32_t> ranges) {
+  KeepOnly(ranges);
+  for (int attempt = 1;; ++attempt) {
+    remote_->ForgetUnused(view_);
+    DropEvicted();  // and tells the node what was let go of
+    Status status = Ensure(ranges);
+    if (status.code() != StatusCode::kFull || attempt == kFullAttempts) return status;
+    std::this_thread::sleep_for(kFullPause * attempt);
+  }
+}
+
+bool ChunkTable::IsBorrowed(uint32_t range) const {
+  uint32_t unit = manifest().ranges()[range].unit;
+  for (uint32_t group : model::Groups(manifest(), unit, columns_)) {
+    auto found = held_.find({range, group});
+    if (found != held_.end() && found->second->borrowed) return true;
+  }
+  return false;
+}
+
+void ChunkTable::DropBorrowed() {
+  std::vector<uint32_t> borrowed;
+  for (const auto& [ref, chunk] : held_) {
+    if (chunk->borrowed) borrowed.push_back(ref.range);
+  }
+  for (uint32_t range : borrowed) Drop(range);
 }
 
 void ChunkTable::Want(uint32_t first_range, uint32_t range_count) {

@@ -32,6 +32,9 @@ class ChunkTable {
   // Brings the ranges that are missing, whole.
   Status Ensure(std::span<const uint32_t> ranges);
   Status EnsureAll();
+  // After kFull: lets go of all other ranges, and waits a while for other readers to let
+  // go of theirs. The ranges ascend.
+  Status EnsureAlone(std::span<const uint32_t> ranges);
   // Tells the node which ranges come next; those at hand are left out.
   void Want(std::span<const uint32_t> ranges);
   void Want(uint32_t first_range, uint32_t range_count);
@@ -40,6 +43,10 @@ class ChunkTable {
   void DropEvicted();
   // Lets go of all ranges before this one.
   void DropBefore(uint32_t range);
+  // Whether a part of the range is memory that no tier of the node holds. No slice of it
+  // should be handed out: who keeps a batch would keep memory that others wait for.
+  bool IsBorrowed(uint32_t range) const;
+  void DropBorrowed();
   // Lets go of all ranges but these, which ascend.
   void KeepOnly(std::span<const uint32_t> ranges);
 

@@ -75,6 +75,21 @@ Column SliceChunk(const model::Field& field, const ChunkColumn& chunk, uint64_t 
   return Whole(field, chunk, owner).Slice(first, count);
 }
 
+ChunkColumn AsSource(const Column& column) {
+  bool has_offsets = HasOffsets(column.type.layout);
+  const Buffer& values = column.buffers[has_offsets ? 2 : 1];
+  ChunkColumn source{.type = column.type,
+                     .length = column.length,
+                     .null_count = CountNulls(column),
+                     .validity = column.validity(),
+                     .offsets = has_offsets ? column.buffers[1].data : nullptr,
+                     .values = values.data,
+                     .values_size = values.size,
+                     .children = {}};
+  for (const Column& child : column.children) source.children.push_back(AsSource(child));
+  return source;
+}
+
 uint64_t CountNulls(const Column& column) {
   if (column.null_count != Column::kUnknownNulls) return column.null_count;
   return column.length - CountSetBits(column.validity(), column.offset, column.length);

@@ -52,6 +52,10 @@ struct Column {
 Column SliceChunk(const model::Field& field, const ChunkColumn& chunk, uint64_t first,
                   uint64_t count, std::shared_ptr<const void> owner);
 
+// A gathered column as a source to gather from. The column must outlive it, and have no
+// offset.
+ChunkColumn AsSource(const Column& column);
+
 // The nulls of a column, counted when the column does not know.
 uint64_t CountNulls(const Column& column);
 

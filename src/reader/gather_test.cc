@@ -90,6 +90,41 @@ TEST(ColumnGatherer, GivesTheRowsOfRandomNestedTypes) {
   }
 }
 
+// Rows by way of a few parts, as when not all chunks can be at hand at once.
+TEST(ColumnGatherer, GathersWhatWasGatheredBefore) {
+  auto pool = BufferPool::Make();
+  for (uint64_t seed = 1; seed <= 400; ++seed) {
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    RandomChunks random(seed);
+    Table table = MakeTable(&random, random.Field(static_cast<int>(seed % 4)));
+    SCOPED_TRACE(model::TypeName(table.field));
+    auto gatherer = ColumnGatherer::Make(table.field, pool);
+    ASSERT_TRUE(gatherer.ok()) << gatherer.status();
+    std::vector<RowAddress> rows = RandomRows(&random, table);
+    std::vector<std::vector<RowAddress>> of_part(3);
+    std::vector<RowAddress> places;
+    for (const RowAddress& row : rows) {
+      auto part = static_cast<uint32_t>(random.Below(of_part.size()));
+      places.push_back({part, static_cast<uint32_t>(of_part[part].size())});
+      of_part[part].push_back(row);
+    }
+    std::vector<Column> parts;
+    for (const auto& part : of_part) {
+      parts.push_back(gatherer->Gather(table.sources, part).ValueOrDie());
+    }
+    std::vector<ChunkColumn> sources;
+    for (const Column& part : parts) sources.push_back(AsSource(part));
+    std::vector<const ChunkColumn*> pointers;
+    for (const ChunkColumn& source : sources) pointers.push_back(&source);
+    auto joined = gatherer->Gather(pointers, places);
+    ASSERT_TRUE(joined.ok()) << joined.status();
+    ExpectWellFormed(*joined);
+    for (size_t i = 0; i < rows.size(); ++i) {
+      ASSERT_EQ(ValueText(*joined, i), table.Text(rows[i])) << "row " << i;
+    }
+  }
+}
+
 TEST(ColumnGatherer, GivesTheRowsOfEveryFlatType) {
   auto pool = BufferPool::Make();
   uint64_t seed = 7000;

@@ -37,6 +37,7 @@ struct MappedChunk {
   std::shared_ptr<const Mapping> mapping;
   std::vector<ChunkColumn> columns;  // those of the group, ascending
   std::atomic<bool> evicted{false};
+  bool borrowed = false;  // memory that no tier of the node holds
   Unmapped::Entry handed{};
   std::shared_ptr<Unmapped> unmapped;
 };

@@ -17,6 +17,7 @@
 
 #include "base/errno_status.h"
 #include "base/hash.h"
+#include "base/memory_limit.h"
 #include "base/process_lock.h"
 #include "model/store_spec.h"
 #include "reader/cancel.h"
@@ -41,10 +42,14 @@ std::string Env(const char* name) {
   return value != nullptr ? value : "";
 }
 
+// Under the user's cache directory, which is ours to make, and half of what is free
+// there: nobody chose this disk.
 std::string DefaultStore() {
   std::string cache = Env("XDG_CACHE_HOME");
   if (cache.empty()) cache = Env("HOME").empty() ? "/tmp" : Env("HOME") + "/.cache";
-  return "ssd:" + cache + "/forebay/store";
+  std::error_code ignored;  // then the node says what is missing
+  std::filesystem::create_directories(cache + "/forebay", ignored);
+  return "ssd:" + cache + "/forebay/store:50%";
 }
 
 bool Interrupted(const NodeOptions& options) {
@@ -187,6 +192,15 @@ Result<std::string> ResolveStore(const NodeOptions& options) {
   if (text.empty()) text = DefaultStore();
   FB_ASSIGN_OR_RETURN(auto tiers, model::ParseStoreSpec(text));
   return model::FormatStoreSpec(tiers);
+}
+
+std::vector<std::string> StoreWarnings(const NodeOptions& options) {
+  if (!options.socket.empty() || !Env("FOREBAY_NODE").empty()) return {};
+  auto store = ResolveStore(options);
+  if (!store.ok()) return {};
+  auto tiers = model::ParseStoreSpec(*store);
+  if (!tiers.ok()) return {};
+  return model::StoreWarnings(*tiers, MemoryLimit());
 }
 
 Result<std::string> RuntimeDirectory() {

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/status.h"
@@ -23,6 +24,9 @@ struct NodeOptions {
 
 // The store spec that `options` means, canonical.
 Result<std::string> ResolveStore(const NodeOptions& options);
+// What to tell whoever chose that store, though it can be used. Sentences; none where a
+// node is named, whose store it is.
+std::vector<std::string> StoreWarnings(const NodeOptions& options);
 // Where the sockets of this user's private nodes are; made when missing, mode 0700.
 Result<std::string> RuntimeDirectory();
 // The socket of the private node of a store (canonical spec).

@@ -62,6 +62,15 @@ Result<wire::Room> RemoteTable::Room(uint32_t view) {
   return AskRoom(*views_[view], Deadline::After(options_.timeout));
 }
 
+Result<bool> RemoteTable::Fits(uint32_t view_index) {
+  CheckFork();
+  std::lock_guard lock(mutex_);
+  View& view = *views_[view_index];
+  if (view.columns.empty()) return true;
+  FB_ASSIGN_OR_RETURN(wire::Room room, AskRoom(view, Deadline::After(options_.timeout)));
+  return StoredBytesMin(*manifest_, view.columns) <= room.store_bytes;
+}
+
 Result<bool> RemoteTable::Gathers(uint32_t view_index) {
   CheckFork();
   std::lock_guard lock(mutex_);
@@ -71,7 +80,7 @@ Result<bool> RemoteTable::Gathers(uint32_t view_index) {
   if (view.gathers) return *view.gathers;
   FB_ASSIGN_OR_RETURN(wire::Room room, AskRoom(view, Deadline::After(options_.timeout)));
   uint64_t needed = StoredBytesMin(*manifest_, view.columns);
-  bool fits_here = room.store_bytes == 0 || needed <= room.store_bytes;
+  bool fits_here = needed <= room.store_bytes;
   view.gathers = !fits_here && needed <= room.cluster_bytes;
   return *view.gathers;
 }

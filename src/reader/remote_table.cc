@@ -186,6 +186,7 @@ Result<std::vector<RemoteTable::ChunkPtr>> RemoteTable::Acquire(
       places.push_back(i);
     }
   }
+  if (!missing.empty()) TellUnmapped();  // the node may need that room for these
   Deadline deadline = Deadline::After(options_.timeout);
   view.slowest = {};
   for (size_t first = 0; first < missing.size(); first += wire::kRequestRefsMax) {
@@ -262,7 +263,7 @@ Status RemoteTable::Fetch(View& view, std::span<const model::ChunkRef> refs,
         }
         FB_ASSIGN_OR_RETURN(auto chunk,
                             MapChunk(view, chunks->chunks[i], answer.fds[i].get(), mode));
-        if (mode == Mapping::Mode::kShared) Keep(view, chunk);
+        if (mode == Mapping::Mode::kShared && !chunk->borrowed) Keep(view, chunk);
         out->push_back(std::move(chunk));
       }
     }
@@ -286,6 +287,7 @@ Result<std::shared_ptr<MappedChunk>> RemoteTable::MapChunk(
                       ParseChunk(chunk->mapping->bytes(), fields, range.stored_rows));
   chunk->handed = {link_.generation(), view.id, handle.ref};
   chunk->unmapped = unmapped_;
+  chunk->borrowed = handle.borrowed;
   return chunk;
 }
 

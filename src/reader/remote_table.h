@@ -76,6 +76,8 @@ class RemoteTable {
 
   // What this node, and its cluster, can hold of a view's version.
   Result<wire::Room> Room(uint32_t view);
+  // Whether all rows of a view can be mapped at once, as far as its schema tells.
+  Result<bool> Fits(uint32_t view);
   // Whether the rows of a global order come one by one from the node's peers, since the
   // node itself has no room for all of them and its cluster has.
   Result<bool> Gathers(uint32_t view);

@@ -1,6 +1,5 @@
 #include "reader/residency.h"
 
-#include "model/store_spec.h"
 #include "reader/type_layout.h"
 
 namespace forebay::reader {
@@ -33,16 +32,6 @@ uint64_t StoredBytesMin(const model::Manifest& manifest,
     bytes += RowBitsMin(manifest.schema().fields[column]) * stored_rows / 8;
   }
   return bytes;
-}
-
-Result<uint64_t> QuotaBytes(std::string_view store) {
-  FB_ASSIGN_OR_RETURN(auto tiers, model::ParseStoreSpec(store));
-  uint64_t sum = 0;
-  for (const model::TierSpec& tier : tiers) {
-    if (tier.quota_bytes == 0) return uint64_t{0};
-    sum += tier.quota_bytes;
-  }
-  return sum;
 }
 
 }  // namespace forebay::reader

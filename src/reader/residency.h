@@ -3,9 +3,7 @@
 #pragma once
 
 #include <cstdint>
-#include <string_view>
 
-#include "base/status.h"
 #include "model/chunk.h"
 #include "model/manifest.h"
 
@@ -15,8 +13,5 @@ namespace forebay::reader {
 // their offsets alone, and nulls not at all.
 uint64_t StoredBytesMin(const model::Manifest& manifest,
                         const model::Projection& columns);
-
-// What the tiers of a store may hold together (model/store_spec.h); 0: no quota says.
-Result<uint64_t> QuotaBytes(std::string_view store);
 
 }  // namespace forebay::reader

@@ -39,11 +39,5 @@ TEST(Residency, CountsValuesOfAllWidthsAndOffsetsOfTheRest) {
   EXPECT_EQ(BytesOfHundredRows(Of("+L", {Of("g")})), 800U);
 }
 
-TEST(Residency, AddsTheQuotasOfTiersUnlessOneHasNone) {
-  EXPECT_EQ(*QuotaBytes("mem:1MiB,ssd:/x:3MiB"), 4U << 20);
-  EXPECT_EQ(*QuotaBytes("mem:1MiB,ssd:/x"), 0U);
-  EXPECT_FALSE(QuotaBytes("nonsense").ok());
-}
-
 }  // namespace
 }  // namespace forebay::reader

@@ -69,6 +69,7 @@ struct Writer {
       out.Put(chunk.times.peer_us);
       out.Put(chunk.times.source_us);
       out.Put(chunk.times.decode_us);
+      out.Put<uint8_t>(chunk.borrowed ? 1 : 0);
     }
   }
 };
@@ -108,7 +109,7 @@ struct Reader {
     for (std::string& item : value) item = in.GetString();
   }
   void operator()(std::vector<ChunkHandle>& value) {
-    value.resize(in.GetCount(24));
+    value.resize(in.GetCount(29));
     for (ChunkHandle& chunk : value) {
       chunk.ref.range = in.Get<uint32_t>();
       chunk.ref.group = in.Get<uint32_t>();
@@ -116,6 +117,7 @@ struct Reader {
       chunk.times.peer_us = in.Get<uint32_t>();
       chunk.times.source_us = in.Get<uint32_t>();
       chunk.times.decode_us = in.Get<uint32_t>();
+      chunk.borrowed = in.Get<uint8_t>() != 0;
     }
   }
 };
@@ -157,7 +159,7 @@ void Members(auto& v, auto& m, FilesOpened*) { Walk(v, m.view, m.manifest_bytes)
 void Members(auto& v, auto& m, Warmup*) { Walk(v, m.view, m.timeout_ms); }
 void Members(auto& v, auto& m, WarmupState*) {
   Walk(v, m.rows_done, m.row_count, m.chunks_done, m.chunk_count, m.bytes_stored,
-       m.bytes_fetched, m.done, m.failures);
+       m.bytes_fetched, m.evicted, m.done, m.failures);
 }
 void Members(auto& v, auto& m, GetCoverage*) { Walk(v, m.view); }
 void Members(auto& v, auto& m, Coverage*) {

@@ -16,7 +16,7 @@
 
 namespace forebay::wire {
 
-constexpr uint32_t kProtocolVersion = 4;
+constexpr uint32_t kProtocolVersion = 5;
 // Chunks asked for in one request; keeps a request inside one message.
 constexpr size_t kRequestRefsMax = 4096;
 
@@ -73,6 +73,9 @@ struct ChunkHandle {
   model::ChunkRef ref;
   uint64_t size = 0;
   FillTimes times{};  // for whoever waited; all 0 for one that was there
+  // No tier holds it: it is memory of the node's budget until it is unmapped, so let go
+  // of it soon.
+  bool borrowed = false;
 };
 struct Chunks {
   uint32_t view = 0;
@@ -128,6 +131,7 @@ struct WarmupState {
   uint64_t chunk_count = 0;
   uint64_t bytes_stored = 0;   // of the chunks that are there
   uint64_t bytes_fetched = 0;  // from the source, by this warm-up
+  uint64_t evicted = 0;  // chunks that came and are not there any more; known when done
   bool done = false;
   std::vector<std::string> failures;  // "uri: why"
 };
@@ -193,7 +197,7 @@ struct GetRoom {
   uint32_t view = 0;
 };
 struct Room {
-  uint64_t store_bytes = 0;    // by this node; 0: no quota says
+  uint64_t store_bytes = 0;    // by this node, in memory or on its own disks
   uint64_t cluster_bytes = 0;  // by the nodes of the version's cluster; 0: not known
 };
 

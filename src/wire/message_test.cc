@@ -12,10 +12,11 @@ namespace {
 // One of every message, no member left at its default.
 std::vector<Message> OneOfEach() {
   std::vector<model::ChunkRef> refs = {{3, 7}, {4, model::kNarrowGroup}};
-  std::vector<ChunkHandle> handles = {{{1, 2}, 1ULL << 40}, {{5, 6}, 64, {7, 8, 9}}};
+  std::vector<ChunkHandle> handles = {{{1, 2}, 1ULL << 40},
+                                      {{5, 6}, 64, {7, 8, 9}, true}};
   return {
       Hello{.protocol = 9, .pid = 77, .program = "python"},
-      Welcome{.protocol = 8, .pid = 78, .node_version = "1.2.3", .store = "mem:4"},
+      Welcome{.protocol = 8, .pid = 78, .node_version = "1.2.3", .store = "mem:4B"},
       Failure{Status::Changed("the object was overwritten: s3://b/k")},
       Open{.uri = "s3://b/p",
            .options = {{"s3.endpoint", "http://h:1"}, {"s3.region", ""}},
@@ -38,6 +39,7 @@ std::vector<Message> OneOfEach() {
                   .chunk_count = 4,
                   .bytes_stored = 5,
                   .bytes_fetched = 6,
+                  .evicted = 7,
                   .done = true,
                   .failures = {"a: b", ""}},
       GetCoverage{.view = 13},

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "reader/batches/pass_gather.h"
+
 namespace forebay::reader {
 namespace {
 
@@ -15,6 +17,9 @@ constexpr uint64_t kProgressSteps = 64;
 constexpr auto kProgressTime = std::chrono::milliseconds(500);
 constexpr uint64_t kBlockBytes = uint64_t{1} << 20;
 constexpr uint64_t kBlockStepsMax = 32;
+// Of a block that costs a pass over the whole table: large, and there are two of it.
+constexpr BlockSize::Limits kPassLimits{.bytes = uint64_t{64} << 20,
+                                        .rows = uint64_t{1} << 21};
 
 Result<std::vector<ColumnGatherer>> MakeGatherers(
     RemoteTable& remote, const model::Projection& columns,
@@ -75,6 +80,13 @@ std::vector<uint32_t> MissingRanges(const ChunkTable& table,
   return missing;
 }
 
+uint64_t BytesOf(const Column& column) {
+  uint64_t bytes = 0;
+  for (const Buffer& buffer : column.buffers) bytes += buffer.size;
+  for (const Column& child : column.children) bytes += BytesOf(child);
+  return bytes;
+}
+
 Result<std::vector<Column>> GatherColumns(const ChunkTable& table,
                                           const std::vector<ColumnGatherer>& gatherers,
                                           std::span<const RowAddress> addresses) {
@@ -131,7 +143,11 @@ Result<std::unique_ptr<BatchStream>> BatchStream::Make(
 Status BatchStream::LookAhead(uint64_t batch_rows) {
   if (options_.order.mode != plan::OrderMode::kGlobal) return Status::OK();
   FB_ASSIGN_OR_RETURN(bool gathers, table_.remote()->Gathers(table_.view()));
-  if (!gathers || batch_rows > wire::kGatherRowsMax) return Status::OK();
+  if (!gathers || batch_rows > wire::kGatherRowsMax) {
+    FB_ASSIGN_OR_RETURN(bool fits, table_.remote()->Fits(table_.view()));
+    if (!fits) GoInPasses();
+    return Status::OK();
+  }
   BlockSize size(batch_rows, FixedRowBytes(table_.manifest(), options_.columns));
   ahead_ = std::make_unique<RowLookAhead>(
       RowLookAhead::Options{
@@ -212,7 +228,8 @@ Result<std::vector<Column>> BatchStream::FromBlock() {
 Status BatchStream::GatherBlock() {
   table_.DropEvicted();
   Block block{.first = next_};
-  uint64_t count = std::min(steps_per_block_, step_count() - next_);
+  uint64_t steps = pass_size_ ? pass_size_->steps() : steps_per_block_;
+  uint64_t count = std::min(steps, step_count() - next_);
   if (ahead_ != nullptr) {
     FB_ASSIGN_OR_RETURN(auto taken, ahead_->Take(next_, gatherers_));
     count = taken.steps;
@@ -237,10 +254,30 @@ Result<std::vector<Column>> BatchStream::GatherHere(
     FB_RETURN_NOT_OK(Locate(shards_.At(shards_.WorkerStep(next_ + i)), rest));
     rest = rest.subspan(row_counts[i]);
   }
+  if (pass_size_) return GatherInPasses();
   plan::StepSlice first = shards_.At(shards_.WorkerStep(next_));
   plan::StepSlice last = shards_.At(shards_.WorkerStep(next_ + row_counts.size() - 1));
-  FB_RETURN_NOT_OK(BringBlock(first.first, last.first + last.count));
-  return GatherColumns(table_, gatherers_, addresses_);
+  Status brought = BringBlock(first.first, last.first + last.count);
+  if (brought.ok()) return GatherColumns(table_, gatherers_, addresses_);
+  // No tier took what this block needs, and the node lends no more memory.
+  if (brought.code() != StatusCode::kFull) return brought;
+  GoInPasses();
+  return GatherInPasses();
+}
+
+void BatchStream::GoInPasses() {
+  uint64_t batch_rows = shards_.global_batch_size() / shards_.options().world_size;
+  pass_size_.emplace(batch_rows, FixedRowBytes(table_.manifest(), options_.columns),
+                     kPassLimits);
+}
+
+Result<std::vector<Column>> BatchStream::GatherInPasses() {
+  PassGather passes({.table = &table_, .gatherers = gatherers_});
+  FB_ASSIGN_OR_RETURN(auto columns, passes.Gather(addresses_));
+  uint64_t bytes = 0;
+  for (const Column& column : columns) bytes += BytesOf(column);
+  pass_size_->Learn(addresses_.size(), bytes);
+  return columns;
 }
 
 Status BatchStream::BringBlock(uint64_t first, uint64_t last) {
@@ -288,7 +325,8 @@ Result<std::vector<Column>> BatchStream::FromRuns(const plan::StepSlice& slice) 
   table_.DropEvicted();
   std::vector<Run> runs = RunsOf(slice);
   FB_RETURN_NOT_OK(BringRanges(runs));
-  bool one_slice = runs.size() == 1 && slice.filler == 0;
+  bool one_slice =
+      runs.size() == 1 && slice.filler == 0 && !table_.IsBorrowed(runs[0].source);
   if (!one_slice && slice.filler > 0) FB_RETURN_NOT_OK(table_.MakeFillers());
   std::vector<Column> columns;
   columns.reserve(gatherers_.size());
@@ -320,6 +358,16 @@ std::vector<Run> BatchStream::RunsOf(const plan::StepSlice& slice) const {
   return runs;
 }
 
+std::vector<uint32_t> BatchStream::RangesOf(std::span<const Run> runs) const {
+  std::vector<uint32_t> ranges;
+  for (const Run& run : runs) {
+    if (run.source != table_.filler_source()) ranges.push_back(run.source);
+  }
+  std::ranges::sort(ranges);
+  ranges.erase(std::unique(ranges.begin(), ranges.end()), ranges.end());
+  return ranges;
+}
+
 Status BatchStream::BringRanges(std::span<const Run> runs) {
   std::vector<uint32_t> missing;
   for (const Run& run : runs) {
@@ -331,7 +379,9 @@ Status BatchStream::BringRanges(std::span<const Run> runs) {
     table_.DropBefore(runs.front().source);
     Advance(table_.manifest().ranges()[runs.front().source].first_row);
   }
-  FB_RETURN_NOT_OK(table_.Ensure(missing));
+  Status brought = table_.Ensure(missing);
+  if (brought.code() == StatusCode::kFull) brought = table_.EnsureAlone(RangesOf(runs));
+  FB_RETURN_NOT_OK(brought);
   uint32_t first = std::max(wanted_until_, missing.back() + 1);
   uint32_t until = missing.back() + 1 + kLookAheadRanges;
   if (first < until) {
@@ -364,9 +414,15 @@ Result<Batch> Take(std::shared_ptr<RemoteTable> remote, std::shared_ptr<BufferPo
   table.DropEvicted();
   std::vector<RowAddress> addresses(rows.size());
   RowLocator(manifest).Locate(rows, addresses);
-  FB_RETURN_NOT_OK(table.Ensure(MissingRanges(table, addresses)));
+  Status brought = table.Ensure(MissingRanges(table, addresses));
   Batch batch;
-  FB_ASSIGN_OR_RETURN(batch.columns, GatherColumns(table, gatherers, addresses));
+  if (brought.code() == StatusCode::kFull) {
+    PassGather passes({.table = &table, .gatherers = gatherers});
+    FB_ASSIGN_OR_RETURN(batch.columns, passes.Gather(addresses));
+  } else {
+    FB_RETURN_NOT_OK(brought);
+    FB_ASSIGN_OR_RETURN(batch.columns, GatherColumns(table, gatherers, addresses));
+  }
   batch.row_count = rows.size();
   batch.manifest = remote->manifest();
   return batch;

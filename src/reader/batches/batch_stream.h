@@ -11,6 +11,7 @@
 #include "plan/order.h"
 #include "plan/sharding.h"
 #include "reader/batches/batches.h"
+#include "reader/batches/block_size.h"
 #include "reader/batches/row_look_ahead.h"
 #include "reader/chunk_table.h"
 #include "reader/gather.h"
@@ -51,6 +52,9 @@ class BatchStream : public Batches {
   Result<std::vector<Column>> FromBlock();
   Status GatherBlock();
   Result<std::vector<Column>> GatherHere(const std::vector<uint64_t>& row_counts);
+  // From now on: the ranges of a block are more than can be at hand at once.
+  void GoInPasses();
+  Result<std::vector<Column>> GatherInPasses();
   // Rows come from the node's peers, where the node has no room for them.
   Status LookAhead(uint64_t batch_rows);
   // Brings the ranges of a block that reaches from one position to another.
@@ -61,6 +65,7 @@ class BatchStream : public Batches {
   // Tells the node how far this is, and under pressure lets go of what lies behind.
   void Advance(uint64_t position);
   std::vector<Run> RunsOf(const plan::StepSlice& slice) const;
+  std::vector<uint32_t> RangesOf(std::span<const Run> runs) const;
   Status BringRanges(std::span<const Run> runs);
   Column Slice(size_t i, const Run& run) const;
 
@@ -86,6 +91,9 @@ class BatchStream : public Batches {
   std::vector<uint64_t> rows_;
   std::vector<RowAddress> addresses_;
   std::unique_ptr<RowLookAhead> ahead_;  // null: rows are gathered here, from chunks
+  // Of blocks that are gathered in passes over the table, each of which costs a decode of
+  // all of it; none: all ranges of a block are at hand together.
+  std::optional<BlockSize> pass_size_;
 };
 
 // The rows in the order given, gathered.

@@ -4,9 +4,10 @@
 
 namespace forebay::reader {
 
-BlockSize::BlockSize(uint64_t step_rows, std::optional<uint64_t> row_bytes)
+BlockSize::BlockSize(uint64_t step_rows, std::optional<uint64_t> row_bytes, Limits limits)
     : step_rows_(std::max<uint64_t>(step_rows, 1)),
       fixed_(row_bytes.has_value()),
+      limits_(limits),
       row_bytes_(row_bytes.value_or(0)) {
   if (fixed_) steps_ = Fitting();
 }
@@ -16,8 +17,8 @@ uint64_t BlockSize::StepBytes() const {
 }
 
 uint64_t BlockSize::Fitting() const {
-  uint64_t most = std::max<uint64_t>(kRowsMax / step_rows_, 1);
-  return std::clamp<uint64_t>(kBytes / StepBytes(), 1, most);
+  uint64_t most = std::max<uint64_t>(limits_.rows / step_rows_, 1);
+  return std::clamp<uint64_t>(limits_.bytes / StepBytes(), 1, most);
 }
 
 uint64_t BlockSize::blocks() const {

@@ -16,6 +16,15 @@ TEST(BlockSizeTest, IsKnownAtOnceWhereAllRowsAreAsLarge) {
   EXPECT_EQ(large.steps(), 1U) << "the schema knows better";
 }
 
+TEST(BlockSizeTest, KeepsToOtherLimitsWhereThereAreSome) {
+  EXPECT_EQ(BlockSize(10, 100, {.bytes = 5000, .rows = 1000}).steps(), 5U);
+  EXPECT_EQ(BlockSize(10, 1, {.bytes = 5000, .rows = 70}).steps(), 7U);
+  EXPECT_EQ(BlockSize(10, 100, {.bytes = 1, .rows = 1}).steps(), 1U) << "one at least";
+  BlockSize learns(10, std::nullopt, {.bytes = 4000, .rows = 1000});
+  for (int i = 0; i < 10; ++i) learns.Learn(10, 1000);
+  EXPECT_EQ(learns.steps(), 4U);
+}
+
 TEST(BlockSizeTest, BeginsWithOneStepWhereRowsDiffer) {
   BlockSize size(256, std::nullopt);
   EXPECT_EQ(size.steps() * size.blocks(), 1U);

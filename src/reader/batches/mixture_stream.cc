@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "reader/batches/pass_gather.h"
+
 namespace forebay::reader {
 namespace {
 
@@ -66,7 +68,7 @@ class MixtureStream::Source {
         places_(std::move(table.places)),
         options_(std::move(table.order)),
         locator_(table_.manifest()),
-        part_of_range_(table_.manifest().ranges().size() + 1, kNoPart) {
+        part_of_range_(table_.manifest().ranges().size() + 2, kNoPart) {
     options_.rows = table_.manifest().row_count();
     if (options_.mode == plan::OrderMode::kWindow) {
       options_.layout = plan::RangeLayout::Of(table_.manifest());
@@ -75,12 +77,16 @@ class MixtureStream::Source {
 
   ChunkTable& table() { return table_; }
   uint32_t& PartOf(uint32_t range) { return part_of_range_[range]; }
-  std::span<const ChunkColumn* const> Chunks(size_t column) const {
-    return table_.Sources(places_[column]);
+  const ChunkColumn* Chunk(size_t column, uint32_t range) const {
+    if (range == gathered_source()) return &gathered_sources_[column];
+    return table_.Sources(places_[column])[range];
   }
 
-  // Where the rows lie that follow the first `taken`, with their chunks at hand.
-  Status Bring(uint64_t taken, uint64_t count) {
+  // Where the rows lie that follow the first `taken`, with their chunks at hand, or where
+  // those are too many at once, with the rows gathered.
+  Status Bring(uint64_t taken, uint64_t count,
+               std::span<const ColumnGatherer> gatherers) {
+    gathered_.clear();
     table_.DropEvicted();
     rows_.resize(count);
     std::vector<uint32_t> windows;
@@ -95,7 +101,8 @@ class MixtureStream::Source {
     addresses_.resize(count);
     locator_.Locate(rows_, addresses_);
     next_ = 0;
-    return BringChunks(std::move(windows));
+    Status brought = BringChunks(std::move(windows));
+    return brought.code() == StatusCode::kFull ? GatherInPasses(gatherers) : brought;
   }
   RowAddress NextAddress() { return addresses_[next_++]; }
 
@@ -143,12 +150,28 @@ class MixtureStream::Source {
     return table_.Ensure(ranges);
   }
 
+  // Takes the place of a range, after the filler's.
+  uint32_t gathered_source() const { return table_.filler_source() + 1; }
+
+  Status GatherInPasses(std::span<const ColumnGatherer> gatherers) {
+    PassGather passes({.table = &table_, .gatherers = gatherers, .places = places_});
+    FB_ASSIGN_OR_RETURN(gathered_, passes.Gather(addresses_));
+    gathered_sources_.clear();
+    for (const Column& column : gathered_) gathered_sources_.push_back(AsSource(column));
+    for (uint32_t i = 0; i < addresses_.size(); ++i) {
+      addresses_[i] = {gathered_source(), i};
+    }
+    return Status::OK();
+  }
+
   ChunkTable table_;
   std::vector<uint32_t> places_;
+  std::vector<Column> gathered_;
+  std::vector<ChunkColumn> gathered_sources_;
   plan::Order::Options options_;
   std::optional<plan::Order> order_;
   RowLocator locator_;
-  std::vector<uint32_t> part_of_range_;  // and of the filler
+  std::vector<uint32_t> part_of_range_;  // and of the filler, and of gathered rows
   std::vector<uint64_t> rows_;
   std::vector<RowAddress> addresses_;
   size_t next_ = 0;
@@ -217,7 +240,7 @@ Result<std::vector<Column>> MixtureStream::Gather(const plan::StepSlice& slice) 
   std::vector<const ChunkColumn*> chunks(parts_.size());
   for (size_t i = 0; i < gatherers_.size(); ++i) {
     for (size_t p = 0; p < parts_.size(); ++p) {
-      chunks[p] = sources_[parts_[p].source]->Chunks(i)[parts_[p].range];
+      chunks[p] = sources_[parts_[p].source]->Chunk(i, parts_[p].range);
     }
     FB_ASSIGN_OR_RETURN(Column column, gatherers_[i].Gather(chunks, addresses_));
     columns.push_back(std::move(column));
@@ -234,7 +257,9 @@ Status MixtureStream::Locate(const plan::StepSlice& slice) {
   parts_.clear();
   addresses_.clear();
   for (size_t i = 0; i < sources_.size(); ++i) {
-    if (counts[i] > 0) FB_RETURN_NOT_OK(sources_[i]->Bring(taken[i], counts[i]));
+    if (counts[i] > 0) {
+      FB_RETURN_NOT_OK(sources_[i]->Bring(taken[i], counts[i], gatherers_));
+    }
     if (next_ % kProgressSteps == 0) sources_[i]->Report(taken[i]);
   }
   for (const plan::MixtureSlot& slot : slots_) {

@@ -72,6 +72,12 @@ void MappedChunks::DropOldest(Dropped* dropped) {
   }
 }
 
+void MappedChunks::DropIdle() {
+  Dropped dropped;
+  std::lock_guard lock(mutex_);
+  DropUnused(&dropped);
+}
+
 void MappedChunks::Forget(Owner owner, std::span<const model::ChunkRef> refs) {
   Dropped dropped;
   std::lock_guard lock(mutex_);

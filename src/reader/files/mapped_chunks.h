@@ -32,6 +32,8 @@ class MappedChunks {
   // Threads that asked for the same chunk at once keep one mapping of it: the one that is
   // returned. `tight`: the store is nearly full, and what nobody uses shall go.
   ChunkPtr Keep(Owner owner, ChunkPtr chunk, bool tight);
+  // Lets go of all that nobody uses now.
+  void DropIdle();
   void Forget(Owner owner, std::span<const model::ChunkRef> refs);
   void ForgetAll(Owner owner);
   // What was handed over by the link that `by` belongs to.

@@ -111,6 +111,12 @@ Status RemoteFiles::MapBy(std::span<const model::ChunkRef> refs, ChunkPtr* last,
     *last = tree_->mapped->Keep(tree_.get(), std::move(chunk), link->tight());
     return Status::OK();
   };
+  Status got = link->Get({tree_, refs}, take, deadline);
+  if (got.code() != StatusCode::kFull) return got;
+  // The node lends no more memory: what nobody uses here goes back first.
+  tree_->mapped->DropIdle();
+  link->Poll();
+  links_->Poll();
   return link->Get({tree_, refs}, take, deadline);
 }
 
