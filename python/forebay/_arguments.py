@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import operator
 import os
+import warnings
 from collections.abc import Iterable, Mapping
 from typing import Any
+
+from . import _native
 
 _WHOLE_MAX = 2**64 - 1
 
@@ -52,6 +55,12 @@ def source_options(options: Mapping[str, Any] | None) -> dict[str, str]:
             raise ValueError(f"option {name} must be a text or a number, not {value!r}")
         texts[name] = str(value).lower() if isinstance(value, bool) else str(value)
     return texts
+
+
+def warn_of_store(arguments: _native.OpenArguments) -> None:
+    """Says what is odd about the store that was asked for, though it can be used."""
+    for text in arguments.store_warnings():
+        warnings.warn(text, stacklevel=3)
 
 
 def milliseconds(name: str, seconds: Any) -> int:

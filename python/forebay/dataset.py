@@ -14,7 +14,7 @@ import numpy as np
 from . import _arguments, _iceberg, _native
 from .batches import Batches, converter
 from .errors import SourceChanged, WarmupFailed
-from .residency import bring_all
+from .residency import bring_all, require_all_stored
 from .rows import Rows, rows_of
 from .schema import Schema
 from .stream_options import stream_options
@@ -64,6 +64,7 @@ def open(uri: str | os.PathLike[str], *, store: str | None = None,
     arguments.socket = node or ""
     arguments.source = {**_arguments.source_options(options), **_iceberg.options(**iceberg)}
     arguments.timeout_ms = _arguments.milliseconds("timeout", timeout)
+    _arguments.warn_of_store(arguments)
     table = _native.open(arguments)
     how = {"store": store, "options": options, "timeout": timeout, "node": node,
            **{name: value for name, value in iceberg.items() if value is not None}}
@@ -196,7 +197,8 @@ class Dataset:
                progress: Callable[[_native.WarmupState], Any] | None = None
                ) -> _native.WarmupState:
         """Loads all rows into the store. ``progress`` is called now and then with the
-        state so far; what could not be loaded is an error at the end."""
+        state so far. What could not be loaded is an error at the end; so is a store that
+        is smaller than the rows: NoRoom."""
         state = self._table.warmup(self._selected(columns), progress)
         if state.failures:
             shown = "; ".join(state.failures[:3])
@@ -204,6 +206,7 @@ class Dataset:
             raise WarmupFailed(f"{state.row_count - state.rows_done} of {state.row_count} rows "
                                f"were not loaded: {shown}"
                                + (f"; and {more} more" if more > 0 else ""))
+        require_all_stored(state)
         return state
 
     def coverage(self, columns: Sequence[str] | None = None) -> _native.Coverage:

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 from . import _arguments, _native
 from .errors import SourceChanged, WarmupFailed
+from .residency import require_all_stored
 
 # Smaller files are handed out as one piece; larger ones are read where they are mapped.
 _WHOLE_BYTES = 64 * 1024
@@ -55,6 +56,7 @@ def _open(uri: str | os.PathLike[str], how: dict[str, Any]) -> _native.Files:
     arguments.socket = how["node"] or ""
     arguments.source = _arguments.source_options(how["options"])
     arguments.timeout_ms = _arguments.milliseconds("timeout", how["timeout"])
+    _arguments.warn_of_store(arguments)
     return _native.open_files(arguments)
 
 
@@ -207,11 +209,13 @@ class Files:
     def warmup(self, progress: Callable[[_native.WarmupState], Any] | None = None
                ) -> _native.WarmupState:
         """Loads all files into the store; ``row_count`` and ``rows_done`` count files. What
-        could not be loaded is an error at the end."""
+        could not be loaded is an error at the end; so is a store that is smaller than the
+        files: NoRoom."""
         state = self._tree.warmup(progress)
         if state.failures:
             raise WarmupFailed(f"{state.row_count - state.rows_done} of {state.row_count} files "
                                f"were not loaded: {'; '.join(state.failures[:3])}")
+        require_all_stored(state)
         return state
 
     def coverage(self) -> _native.Coverage:

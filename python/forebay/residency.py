@@ -21,8 +21,9 @@ def bring_all(table: _native.Table, columns: list[str] | None, gathers: bool) ->
     other nodes of a cluster (`gathers`: that is possible). How far it is goes to the log
     ``forebay``; NoRoom says by how much they do not fit."""
     room = _Room(table, columns, gathers)
-    needed, quota = table.residency(columns)
-    if 0 < quota < needed:
+    needed = table.stored_bytes_min(columns)
+    quota = table.room(columns)[0]
+    if quota < needed:
         room.gather_or_fail(needed, quota)
         return
     coverage = table.coverage(columns)
@@ -33,7 +34,8 @@ def bring_all(table: _native.Table, columns: list[str] | None, gathers: bool) ->
         if _warmed_up(table, columns, filling):
             coverage = table.coverage(columns)
             if coverage.chunks_stored < coverage.chunk_count:
-                filling.require_room()
+                # Others may have filled the disk meanwhile.
+                filling.require_room(table.room(columns)[0])
     except _TooLarge as large:
         room.gather_or_fail(large.needed, quota)
 
@@ -96,18 +98,26 @@ class _Filling:
             self._most_bytes = state.bytes_stored * state.row_count // state.rows_done
         if (state.chunks_done < _DONE_SHARE * state.chunk_count
                 and state.bytes_stored > _FULL_SHARE * self._quota):
-            self.require_room()
+            self.require_room(self._quota)
         now = time.monotonic()
         if now - self._said >= _SAY_SECONDS:
             self._said = now
             _log.info("filling the store with %s, all of which shuffle=\"global\" needs: %d of "
                       "%d rows", self._uri, state.rows_done, state.row_count)
 
-    def require_room(self) -> None:
+    def require_room(self, quota: int) -> None:
         """An error where the table is what the store has no room for. What others evicted
         may come back."""
-        if 0 < _DONE_SHARE * self._quota < self._most_bytes:
+        if _DONE_SHARE * quota < self._most_bytes:
             raise _TooLarge(self._most_bytes)
+
+
+def require_all_stored(state: _native.WarmupState) -> None:
+    """NoRoom where a warm-up loaded everything, and the store did not keep it."""
+    if state.evicted:
+        raise NoRoom(f"the store is smaller than what was loaded: {state.evicted} of "
+                     f"{state.chunk_count} chunks left it again; give it at least "
+                     f"{_size(state.bytes_stored)}, or load fewer columns")
 
 
 def _sentence(uri: str, needed: int, quota: int, of_cluster: bool) -> str:

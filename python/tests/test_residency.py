@@ -1,12 +1,19 @@
 """Order "global" needs all rows in the store: it fills it first, or says that they do not
 fit."""
 
+import contextlib
 import logging
+import os
+import subprocess
+import warnings
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from nodes import PROGRAMS
+from processes import wait_until
 
 import forebay
 
@@ -64,6 +71,140 @@ def test_who_insists_gets_all_rows(floats, tmp_path):
     ds = forebay.open(floats, store=f"ssd:{tmp_path}/store:48MiB")
     batches = ds.batches(8192, shuffle="global", seed=3, resident=False)
     assert rows(batches, "c3") == list(range(ds.num_rows))
+
+
+def shared_memory():
+    """Of this process: chunks that it maps and that are on no disk."""
+    status = Path("/proc/self/status").read_text()
+    return int(status.split("RssShmem:")[1].split()[0]) << 10
+
+
+def test_who_insists_takes_little_memory(floats, tmp_path, node_status):
+    ds = forebay.open(floats, store=f"ssd:{tmp_path}/store:24MiB")
+    before, most, seen = shared_memory(), 0, []
+    for batch in ds.batches(8192, shuffle="global", seed=3, resident=False):
+        most = max(most, shared_memory() - before)
+        seen += np.asarray(batch["c3"]).tolist()
+    assert sorted(seen) == list(range(ds.num_rows))
+    expected = ds.batches(8192, shuffle="global", seed=3, columns=["c3"])  # 4 MiB: fits
+    assert seen == [x for batch in expected for x in np.asarray(batch["c3"]).tolist()]
+    assert most <= 16 * MIB  # of the 40 MiB that the store has no room for
+    status = node_status()
+    assert status["borrowed_bytes"] <= status["borrowed_bytes_max"] == 256 * MIB
+
+
+@contextlib.contextmanager
+def node_with(tmp_path, *options):
+    """The socket of a node with these options; it ends with this."""
+    socket = tmp_path / "s"
+    node = subprocess.Popen([PROGRAMS / "forebay-node", "--socket", socket, *options])
+    try:
+        wait_until(socket.exists, "the node does not start")
+        yield str(socket)
+    finally:
+        node.terminate()
+        node.wait(30)
+
+
+@pytest.mark.parametrize("shuffle", ["global", "window", "sequential"])
+def test_text_of_unknown_size_stays_under_the_budget(texts, tmp_path, shuffle):
+    with node_with(tmp_path, "--store", "mem:4MiB", "--borrowed-memory", "5MiB") as socket:
+        ds = forebay.open(texts, node=socket)
+        before, most, seen = shared_memory(), 0, []
+        kept = []
+        for batch in ds.batches(512, shuffle=shuffle, resident=False, format="arrow"):
+            kept.append(batch)  # its memory is this process's own, not the node's
+            most = max(most, shared_memory() - before)
+            seen += batch["x"].to_pylist()
+        assert sorted(seen) == list(range(ds.num_rows))
+        assert most <= (4 + 5) * MIB
+        rows_of = {x: str(t) for batch in kept for x, t in zip(
+            batch["x"].to_pylist()[:2], batch["text"][:2])}
+        assert set(rows_of.values()) == {"a long text " * 80}
+
+
+def test_other_ways_to_read_stay_under_the_budget(texts, tmp_path):
+    with node_with(tmp_path, "--store", "mem:4MiB", "--borrowed-memory", "5MiB") as socket:
+        ds = forebay.open(texts, node=socket)
+        rows = np.random.default_rng(1).permutation(ds.num_rows)[:4000]
+        assert ds.take(rows, format="arrow")["x"].to_pylist() == rows.tolist()
+        assert pa.table(ds).column("x").to_pylist() == list(range(ds.num_rows))
+        mixture = Mixture([ds, forebay.open(texts, node=socket)], 512, weights=[1, 1],
+                          shuffle="global", resident=False, columns=["x"])
+        assert sum(len(batch["x"]) for batch in mixture) == 2 * ds.num_rows
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    place = tmp_path / "disk"
+    place.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=32m", "tmpfs", place],
+                             capture_output=True)
+    if mounted.returncode != 0:
+        pytest.skip("mounting a small disk needs root")
+    yield place
+    subprocess.run(["umount", "-l", place], check=True)
+
+
+def test_a_store_without_quota_is_as_large_as_its_disk(floats, small_disk, node_status):
+    ds = forebay.open(floats, store=f"ssd:{small_disk}/store")
+    with pytest.raises(forebay.NoRoom, match=(
+            r'it takes about 64\.0 MiB, and the store has (29|30)\.\d MiB; use '
+            r'shuffle="window"')):
+        next(iter(ds.batches(100, shuffle="global")))
+    assert ds.coverage().chunks_stored == 0  # it is known before anything is read
+    assert 29 * MIB < node_status()["tiers"][0]["capacity_bytes"] < 31 * MIB
+    before = shared_memory()
+    seen = rows(ds.batches(8192, shuffle="global", resident=False), "c3")
+    assert seen == list(range(ds.num_rows))
+    assert shared_memory() - before <= 16 * MIB
+
+
+def test_a_warmup_of_a_larger_table_is_no_success(floats):
+    ds = forebay.open(floats, store="mem:21MiB")
+    states = []
+    with pytest.raises(forebay.NoRoom, match=(
+            r"the store is smaller than what was loaded: \d+ of \d+ chunks left it again; "
+            r"give it at least 64\.\d MiB, or load fewer columns")):
+        ds.warmup(progress=states.append)
+    assert states[-1].done
+    assert 0 < states[-1].evicted < states[-1].chunk_count
+    coverage = ds.coverage()
+    assert coverage.chunks_stored == coverage.chunk_count - states[-1].evicted
+    assert ds.warmup(["c1"]).evicted == 0
+
+
+def test_a_size_without_a_unit_is_refused(floats):
+    with pytest.raises(ValueError, match=r"tier 'mem:4' has no size: 4 what\? write 4GiB"):
+        forebay.open(floats, store="mem:4")
+
+
+def test_a_store_in_a_folder_that_is_not_there_is_refused(floats, tmp_path):
+    with pytest.raises(FileNotFoundError, match=(
+            r"the store .*/nonexistent/foo cannot be made: .*/nonexistent does not exist; make "
+            r"it, or name another directory")):
+        forebay.open(floats, store=f"ssd:{tmp_path}/nonexistent/foo:1GiB")
+    assert not (tmp_path / "nonexistent").exists()
+
+
+def test_a_store_of_more_memory_than_there_is_warns(floats):
+    with pytest.warns(UserWarning, match=(
+            r"the store has a memory tier of 900\.0 TiB, and this machine has .*iB of memory")):
+        forebay.open(floats, store="mem:900TiB")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        forebay.open(floats, store="mem:32MiB")
+
+
+def test_the_default_store_has_half_of_what_is_free(floats, tmp_path, monkeypatch, node_status):
+    monkeypatch.delenv("FOREBAY_STORE")
+    monkeypatch.setenv("XDG_CACHE_HOME", f"{tmp_path}/cache")  # made when missing
+    forebay.open(floats)
+    tier = node_status()["tiers"][0]
+    assert tier["path"] == f"{tmp_path}/cache/forebay/store"
+    disk = os.statvfs(tmp_path)
+    free = disk.f_bavail * disk.f_frsize
+    assert 0.4 * free < tier["quota_bytes"] < 0.55 * free
 
 
 def test_text_that_does_not_fit_is_found_out_while_it_is_loaded(texts, tmp_path):

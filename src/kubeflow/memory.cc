@@ -11,7 +11,7 @@ MemorySplit SplitMemory(uint64_t limit) {
   split.fill = std::clamp(limit / 8, 64 * kMiB, kGiB);
   // For connections, manifests, and what streams have on their way.
   uint64_t rest = std::max(limit / 16, 128 * kMiB);
-  split.borrowed = rest / 2;
+  split.borrowed = rest / 4;
   uint64_t taken = split.fill + rest;
   split.store = limit > 2 * taken ? limit - taken : limit / 2;
   return split;
