@@ -305,8 +305,11 @@ Status Session::HandOver(uint32_t view_id, const std::vector<Handover>& chunks) 
   {
     std::lock_guard lock(mutex_);
     for (const auto& [ref, brought] : chunks) {
+      // One that was evicted on its way is nobody's to keep either.
+      bool borrowed =
+          brought.chunk.borrowed || !host_->engine().store().Contains(brought.chunk.key);
       message.chunks.push_back(
-          {ref, brought.chunk.size, Micros(brought.times), brought.chunk.borrowed});
+          {ref, brought.chunk.size, Micros(brought.times), borrowed});
       fds.push_back(brought.chunk.fd->get());
       handed_[brought.chunk.key].push_back({view_id, ref});
     }
