@@ -32,11 +32,3 @@ else()
 endif()
 target_link_libraries(forebay_arrow_s3 INTERFACE forebay_arrow)
 target_link_libraries(forebay_arrow_flight INTERFACE forebay_arrow)
-
-# The Arrow headers are precompiled once and shared by every folder that speaks Arrow.
-file(WRITE ${CMAKE_BINARY_DIR}/arrow_headers.cc "")
-add_library(forebay_arrow_headers OBJECT ${CMAKE_BINARY_DIR}/arrow_headers.cc)
-target_link_libraries(forebay_arrow_headers PUBLIC forebay_arrow)
-target_precompile_headers(forebay_arrow_headers PRIVATE
-  <arrow/api.h> <arrow/io/interfaces.h> <arrow/ipc/api.h> <parquet/arrow/reader.h>
-  <algorithm> <chrono> <functional> <map> <memory> <mutex> <optional> <string> <vector>)

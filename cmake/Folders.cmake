@@ -23,7 +23,7 @@ if(FOREBAY_TESTS)
   add_library(forebay_test_support STATIC tests/support/hdfs_server.cc
               tests/support/servers.cc tests/support/subprocess.cc)
   target_include_directories(forebay_test_support PUBLIC tests)
-  target_compile_definitions(forebay_test_support PRIVATE FOREBAY_ROOT="${CMAKE_SOURCE_DIR}")
+  forebay_define_folders(tests/support/hdfs_server.cc tests/support/servers.cc)
   target_link_libraries(forebay_test_support PUBLIC forebay_base forebay_http)
 endif()
 forebay_folder_if_there(http LINK forebay_base CURL::libcurl TEST_LINK forebay_test_support)
@@ -88,13 +88,14 @@ forebay_folder_if_there(node ARROW LINK forebay_cache forebay_wire forebay_clust
 forebay_folder_if_there(head ARROW LINK forebay_cluster forebay_storage forebay_files forebay_table_dataset
                         TEST_LINK forebay_test_support)
 forebay_folder_if_there(kubeflow ARROW LINK forebay_head forebay_flight)
-forebay_folder_if_there(cli LINK forebay_reader_batches forebay_storage forebay_cluster nlohmann_json::nlohmann_json)
+forebay_folder_if_there(cli VERBS LINK forebay_reader_batches forebay_storage forebay_cluster
+                        nlohmann_json::nlohmann_json)
 # Its verbs are in the table of all verbs, and use what that folder has for every verb.
-forebay_folder_if_there(cli/cluster LINK forebay_cli)
+forebay_folder_if_there(cli/cluster VERBS LINK forebay_cli)
 target_link_libraries(forebay_cli PUBLIC forebay_cli_cluster)
-forebay_folder_if_there(cli/node LINK forebay_cli)
+forebay_folder_if_there(cli/node VERBS LINK forebay_cli)
 target_link_libraries(forebay_cli PUBLIC forebay_cli_node)
-forebay_folder_if_there(cli/files LINK forebay_cli forebay_reader_files forebay_storage_shared
+forebay_folder_if_there(cli/files VERBS LINK forebay_cli forebay_reader_files forebay_storage_shared
                         forebay_fuse TEST_LINK forebay_test_trees)
 target_link_libraries(forebay_cli PUBLIC forebay_cli_files)
 # The programs. The command line links no Arrow (docs/adr/0006-two-programs.md).

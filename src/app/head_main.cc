@@ -1,7 +1,7 @@
 // forebay-head: a cluster's head, in the foreground.
 #include <sys/stat.h>
 
-#include <CLI/CLI.hpp>
+#include <CLI/App.hpp>
 #include <csignal>
 #include <cstdio>
 

@@ -4,7 +4,7 @@
 // about the host.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
+#include <CLI/App.hpp>
 #include <algorithm>
 #include <cstring>
 #include <memory>

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+// All of CLI11, help texts included; every other file needs only its App.
 #include <CLI/CLI.hpp>
 #include <cerrno>
 #include <cstdio>

@@ -2,7 +2,7 @@
 // node.
 #include "cli/store.h"
 
-#include <CLI/CLI.hpp>
+#include <CLI/App.hpp>
 #include <filesystem>
 
 #include "cli/files/store_usage.h"

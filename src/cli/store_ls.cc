@@ -1,7 +1,7 @@
 // forebay store ls DIR
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
+#include <CLI/App.hpp>
 #include <algorithm>
 #include <ctime>
 #include <memory>

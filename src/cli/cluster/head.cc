@@ -1,6 +1,6 @@
 // forebay head: becomes forebay-head, which lies beside this program; or, as `forebay
 // head HOST PORT`, the head of Kubeflow's data cache.
-#include <CLI/CLI.hpp>
+#include <CLI/App.hpp>
 
 #include "cli/become.h"
 #include "cli/verbs.h"

@@ -1,6 +1,6 @@
 #include "cli/cluster/head_call.h"
 
-#include <CLI/CLI.hpp>
+#include <CLI/App.hpp>
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>

@@ -1,5 +1,5 @@
 // forebay nodes: the nodes of a cluster. forebay node drain takes one out of it.
-#include <CLI/CLI.hpp>
+#include <CLI/App.hpp>
 #include <memory>
 
 #include "cli/cluster/cluster_text.h"

@@ -2,7 +2,7 @@
 // `forebay head HOST PORT`.
 #include "cli/cluster/worker.h"
 
-#include <CLI/CLI.hpp>
+#include <CLI/App.hpp>
 #include <memory>
 
 #include "cli/become.h"

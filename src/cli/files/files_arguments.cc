@@ -1,6 +1,6 @@
 #include "cli/files/files_arguments.h"
 
-#include <CLI/CLI.hpp>
+#include <CLI/App.hpp>
 
 #include "base/uri.h"
 

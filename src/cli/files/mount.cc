@@ -1,7 +1,7 @@
 // forebay mount SOURCE DIR: becomes forebay-mount, which lies beside this program.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
+#include <CLI/App.hpp>
 #include <memory>
 
 #include "cli/become.h"

@@ -1,5 +1,5 @@
 // forebay path SRC --shared DIR
-#include <CLI/CLI.hpp>
+#include <CLI/App.hpp>
 #include <memory>
 
 #include "base/uri.h"

@@ -1,7 +1,7 @@
 // forebay pull SRC DST
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
+#include <CLI/App.hpp>
 #include <algorithm>
 #include <filesystem>
 #include <memory>

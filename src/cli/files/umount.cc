@@ -1,5 +1,5 @@
 // forebay umount DIR
-#include <CLI/CLI.hpp>
+#include <CLI/App.hpp>
 #include <memory>
 #include <thread>
 

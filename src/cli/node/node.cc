@@ -2,7 +2,7 @@
 // ends one; forebay node drain is a call of the head.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
+#include <CLI/App.hpp>
 #include <memory>
 #include <vector>
 
