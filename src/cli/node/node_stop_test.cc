@@ -61,7 +61,9 @@ TEST(StopNode, SaysWhichProcessDoesNotEnd) {
   if (pid == 0) {
     for (;;) ::pause();
   }
+  // Stopped for sure: of two pending signals the one with the lower number comes first.
   ::kill(pid, SIGSTOP);
+  ASSERT_EQ(::waitpid(pid, nullptr, WUNTRACED), pid);
   Status status = StopNode({pid, "/s"}, Deadline::After(milliseconds(10)));
   EXPECT_EQ(status.code(), StatusCode::kDeadline);
   EXPECT_NE(status.message().find(std::to_string(pid)), std::string::npos);
