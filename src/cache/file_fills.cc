@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/log.h"
+#include "base/start_thread.h"
 #include "cache/peers.h"
 
 namespace forebay::cache {
@@ -62,7 +63,10 @@ FileFills::FileFills(Options options)
       budget_(options.memory_bytes_max),
       objects_(options.object_threads) {
   for (size_t i = 0; i < std::max<size_t>(options.thread_count, 1); ++i) {
-    threads_.emplace_back([this] { Work(); });
+    auto thread = StartThread([this] { Work(); });
+    if (!thread.ok() && i == 0) Die(thread.status());
+    if (!thread.ok()) break;  // those that run do it all
+    threads_.push_back(*std::move(thread));
   }
 }
 

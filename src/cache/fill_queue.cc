@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/log.h"
+#include "base/start_thread.h"
 #include "cache/peers.h"
 
 namespace forebay::cache {
@@ -41,8 +42,18 @@ ChunkFuture Ready(Result<storage::Chunk> result) {
 
 FillQueue::FillQueue(Options options) : options_(options) {
   for (size_t i = 0; i < std::max<size_t>(options.thread_count, 1); ++i) {
-    threads_.emplace_back([this] { Work(/*waits=*/false); });
-    threads_.emplace_back([this] { Work(/*waits=*/true); });
+    for (bool waits : {false, true}) {
+      auto thread = StartThread([this, waits] { Work(waits); });
+      if (thread.ok()) {
+        threads_.push_back(*std::move(thread));
+        continue;
+      }
+      // A node without one of each kind would keep readers waiting for ever.
+      if (i == 0) Die(thread.status());
+      spdlog::warn("{} fills run at once instead of {}: {}", i, options.thread_count,
+                   thread.status().message());
+      return;
+    }
   }
 }
 

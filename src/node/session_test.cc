@@ -12,6 +12,7 @@
 
 #include "base/mapping.h"
 #include "model/files_manifest.h"
+#include "model/manifest.h"
 #include "model/store_spec.h"
 
 namespace forebay::node {
@@ -242,6 +243,35 @@ TEST_F(SessionTest, TakesNoManifestThatIsShorterThanAnnounced) {
       wire::OpenFiles{.uri = "file:///t", .options = {}, .pinned_bytes = 100},
       {fd.get()});
   EXPECT_EQ(failure.status.code(), StatusCode::kCorrupt) << "100 bytes are there";
+}
+
+TEST_F(SessionTest, OpensSoManyDatasetsAndViewsAndNoMore) {
+  model::Field field{
+      .name = "x", .format = "l", .nullable = true, .metadata = {}, .children = {}};
+  model::Schema schema;
+  schema.fields.push_back(field);
+  model::ManifestBuilder builder(
+      {.version = HashBytes("v"), .origin = "here", .schema = schema});
+  uint32_t object =
+      builder.AddObject({"file:///t/a", {.size = 9, .etag = "\"e\""}}, {.row_count = 5});
+  builder.AddUnit({.pieces = {{object, 0, 1, 5}},
+                   .range_rows = {5},
+                   .wide_columns = {},
+                   .context = {}});
+  std::string bytes = builder.Finish();
+  UniqueFd fd(::memfd_create("manifest", MFD_CLOEXEC));
+  ASSERT_EQ(::write(fd.get(), bytes.data(), bytes.size()),
+            static_cast<ssize_t>(bytes.size()));
+  Greet();
+  wire::Open open{.uri = "file:///t", .options = {}, .pinned_bytes = bytes.size()};
+  for (uint32_t i = 0; i < 1024; ++i) {
+    ASSERT_EQ(Ask<wire::Opened>(open, {fd.get()}).dataset, i);
+  }
+  EXPECT_EQ(Ask<wire::Failure>(open, {fd.get()}).status.code(), StatusCode::kFull);
+  wire::View view{.dataset = 1023, .columns = {0}};
+  for (uint32_t i = 0; i < 1024; ++i) ASSERT_EQ(Ask<wire::Viewed>(view).view, i);
+  EXPECT_EQ(Ask<wire::Failure>(view).status.code(), StatusCode::kFull);
+  EXPECT_EQ(Ask<wire::Coverage>(wire::GetCoverage{1023}).chunk_count, 1U);
 }
 
 TEST_F(SessionTest, RefusesWhatIsNotOpen) {

@@ -351,6 +351,23 @@ TEST_F(RemoteTableTest, TakesARefusalToOpenForTheAnswer) {
   EXPECT_EQ(node_->connection_count(), 1U);
 }
 
+TEST_F(RemoteTableTest, TakesNoNodeOfAnotherProtocol) {
+  for (uint32_t protocol : {wire::kProtocolVersion - 1, wire::kProtocolVersion + 1}) {
+    StartNode(HandsOverAll(),
+              [=](const Connection& connection, const wire::Message& said) {
+                if (!std::holds_alternative<wire::Hello>(said)) return true;
+                connection.Answer(wire::Welcome{
+                    .protocol = protocol, .pid = 9, .node_version = "0.9", .store = {}});
+                return true;
+              });
+    Status status = Open().status();
+    EXPECT_EQ(status.code(), StatusCode::kUnsupported) << status;
+    EXPECT_NE(status.message().find("0.9"), std::string::npos) << status;
+    node_.reset();
+    std::filesystem::remove(socket_);
+  }
+}
+
 TEST_F(RemoteTableTest, HearsWhyItIsNotServed) {
   const Status why = Status::Full("no descriptor is left");
   // After the greeting was read, and without reading it.
