@@ -1,5 +1,5 @@
-// Part of the precompiled headers: says that fmt.cc has compiled fmt's formatting loop. Each
-// file that logs would otherwise compile it again, which takes g++ two seconds.
+// Part of the precompiled headers: says that fmt.cc has compiled fmt's formatting loop.
+// Each file that logs would otherwise compile it again, which takes g++ two seconds.
 #pragma once
 
 #include <fmt/format.h>

@@ -132,7 +132,7 @@ def test_a_file_that_is_no_table(tmp_path):
 
 def test_a_node_that_is_not_there(numbers, tmp_path):
     with pytest.raises((FileNotFoundError, ConnectionError), match="no.sock"):
-        forebay.open(numbers, node=str(tmp_path / "no.sock"))
+        forebay.open(numbers, node=str(tmp_path / "no.sock"), timeout=1)
 
 
 def test_a_source_that_changed_is_named(tmp_path):

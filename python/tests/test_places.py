@@ -32,7 +32,8 @@ def _made(path):
 
 
 def open_rows(uri, store):
-    return [row for batch in forebay.open(uri, store=store).batches(format="arrow")
+    batches = forebay.open(uri, store=store).batches(2, remainder="keep", format="arrow")
+    return [row for batch in batches
             for row in pa.record_batch(batch).column("x").to_pylist()]
 
 
@@ -104,10 +105,11 @@ def test_an_option_of_tables_is_refused_for_files(folder, store):
 
 
 def test_what_lies_beside_data_is_passed_over_or_named(tmp_path, store):
-    pq.write_table(pa.table({"x": [1, 2, 3]}), tmp_path / "t.parquet")
+    folder = _made(tmp_path / "data")
+    pq.write_table(pa.table({"x": [1, 2, 3]}), folder / "t.parquet")
     for name in ("README.md", "_SUCCESS", "LICENSE"):
-        (tmp_path / name).write_text("words")
-    assert open_rows(str(tmp_path), store) == [1, 2, 3]
-    (tmp_path / "more.csv").write_text("x\n4\n")
+        (folder / name).write_text("words")
+    assert open_rows(str(folder), store) == [1, 2, 3]
+    (folder / "more.csv").write_text("x\n4\n")
     with pytest.raises(ValueError, match=r"more.csv is CSV, .* forebay.files\(...\)"):
-        forebay.open(tmp_path, store=store)
+        forebay.open(folder, store=store)

@@ -66,6 +66,7 @@ Result<NamedDataset> Tables::Resolve(const TableName& name) const {
 Result<Tables::Table> Tables::Open(const NamedDataset& dataset) const {
   reader::OpenOptions open;
   open.node.socket = options_.socket;
+  open.node.await_named = false;  // the node is this process
   open.node.interrupted = [] { return CallScope::Ended(); };
   open.source = dataset.options;
   open.timeout = options_.timeout;

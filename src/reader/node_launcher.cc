@@ -258,7 +258,7 @@ std::string GivenSocket(const NodeOptions& options) {
 
 Deadline PatienceFor(const NodeOptions& options, Deadline deadline) {
   std::string given = GivenSocket(options);
-  if (given.empty()) return Deadline::After(milliseconds(0));
+  if (given.empty() || !options.await_named) return Deadline::After(milliseconds(0));
   bool was_there = ::access(given.c_str(), F_OK) == 0 ||
                    ::access((given + ".lock").c_str(), F_OK) == 0;
   if (was_there) return deadline;

@@ -245,7 +245,10 @@ DataResult Conform(const DataPtr& data, const TypePtr& type, arrow::MemoryPool* 
     ARROW_ASSIGN_OR_RAISE(auto plain, DecodeRunEnds(data, pool));
     return Conform(plain, type, rules);
   }
-  if (from == Type::NA && to != Type::NA) {
+  // Iceberg's type `unknown` reads as null whatever a file has; elsewhere values that no
+  // column can hold are an error.
+  bool is_unknown = fill != nullptr && to == Type::NA;
+  if (from != to && (from == Type::NA || is_unknown)) {
     ARROW_ASSIGN_OR_RAISE(auto nulls, arrow::MakeArrayOfNull(type, data->length, pool));
     return nulls->data();
   }

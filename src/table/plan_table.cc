@@ -22,12 +22,13 @@ struct FileLayout {
   std::vector<GroupLayout> groups;
 };
 
-Result<FileLayout> Inspect(const ObjectAccess& access, model::FileFormat format) {
+Result<FileLayout> Inspect(const ObjectAccess& access, model::FileFormat format,
+                           FooterCache* footers) {
   if (access.deadline.passed()) {
     return Status::Deadline(
         fmt::format("time was up before {} was read", access.object.uri));
   }
-  FB_ASSIGN_OR_RETURN(auto file, OpenTableFile(format, access, nullptr));
+  FB_ASSIGN_OR_RETURN(auto file, OpenTableFile(format, access, footers));
   auto groups = Decoded(Guard([&] { return file->Groups(); }));
   if (!groups.ok()) return groups.status().WithContext(access.object.uri + ", footer");
   return FileLayout{file->schema(), *std::move(groups)};
@@ -43,7 +44,8 @@ Status InspectAll(const std::shared_ptr<source::Source>& source, const Listing& 
                         .memory_pool = memory,
                         .pool = nullptr,
                         .deadline = options.deadline};
-    FB_ASSIGN_OR_RETURN((*layouts)[i], Inspect(access, listing.format));
+    FB_ASSIGN_OR_RETURN((*layouts)[i],
+                        Inspect(access, listing.format, options.footers));
     return Status::OK();
   };
   auto bytes = [&](size_t i) {

@@ -112,7 +112,7 @@ TEST(Message, HasTheDocumentedBytes) {
   std::string hello = Encode({0x0807060504030201, Hello{.pid = 2, .program = "ab"}});
   EXPECT_EQ(hello, std::string("\x00\x00"
                                "\x01\x02\x03\x04\x05\x06\x07\x08"
-                               "\x04\x00\x00\x00"
+                               "\x05\x00\x00\x00"
                                "\x02\x00\x00\x00"
                                "\x02\x00\x00\x00"
                                "ab",
