@@ -17,7 +17,7 @@ struct NodeOptions {
   std::string socket;       // a node to use and no other; empty: FOREBAY_NODE, else found
   std::string node_binary;  // forebay-node; empty: looked for beside this program
   milliseconds idle_timeout = std::chrono::minutes(10);
-  bool await_named = true;  // false: a named node that does not answer is an error at once
+  bool await_named = true;  // false: one that does not answer is an error at once
   // Asked several times a second while waiting for an answer; true gives up with
   // kCancelled. So a person can end a long wait without a thread of ours.
   std::function<bool()> interrupted;

@@ -44,8 +44,7 @@ Status InspectAll(const std::shared_ptr<source::Source>& source, const Listing& 
                         .memory_pool = memory,
                         .pool = nullptr,
                         .deadline = options.deadline};
-    FB_ASSIGN_OR_RETURN((*layouts)[i],
-                        Inspect(access, listing.format, options.footers));
+    FB_ASSIGN_OR_RETURN((*layouts)[i], Inspect(access, listing.format, options.footers));
     return Status::OK();
   };
   auto bytes = [&](size_t i) {
