@@ -50,8 +50,9 @@ WRONG = [
     ("inspect t --timeout soon", 2, "'soon' is not a span of time; write 30s, 10m or 2h"),
     ("inspect t --store frob", 2, "not a tier: 'frob'; write a store like "
                                   "mem:4GiB,ssd:/var/cache/forebay:100GiB"),
-    ("inspect t --node /no/such.sock", 8,
-     "connect to the node at /no/such.sock: No such file or directory"),
+    ("inspect t --timeout 1s --node /no/such.sock", 8,
+     "no node answers at /no/such.sock: check that it runs and that the path is right "
+     "(connect to the node at /no/such.sock: No such file or directory)"),
     ("bench t --batch-size 0", 2, "--batch-size: Value 0 not in range 1 to 4294967296; "
                                   "see forebay bench --help"),
     ("worker", 2, "HOST is required; see forebay worker --help"),
