@@ -38,7 +38,7 @@ def open_rows(uri, store):
 
 
 def files_names(uri, store):
-    return sorted(forebay.files(uri, store=store))
+    return [entry.path for entry in forebay.files(uri, store=store).list()]
 
 
 def fsspec_names(uri, store):
