@@ -10,6 +10,8 @@
 #include <memory>
 #include <thread>
 
+#include "support/temp_folder.h"
+
 namespace forebay {
 namespace {
 
@@ -44,17 +46,11 @@ class Forked {
 
 class ProcessLockTest : public testing::Test {
  protected:
-  void SetUp() override {
-    char name[] = "/tmp/fb-lock-XXXXXX";
-    ASSERT_NE(::mkdtemp(name), nullptr);
-    directory_ = name;
-    path_ = directory_ + "/lock";
-  }
-  void TearDown() override { std::filesystem::remove_all(directory_); }
   bool IsFree() const { return ProcessLock::Try(path_).ValueOrDie().has_value(); }
 
-  std::string directory_;
-  std::string path_;
+  testing_support::TempFolder folder_;
+  const std::string directory_ = folder_.path();
+  const std::string path_ = directory_ + "/lock";
 };
 
 TEST_F(ProcessLockTest, ExcludesThreadsUntilItEnds) {

@@ -11,6 +11,7 @@
 #include "cli/main.h"
 #include "storage/store.h"
 #include "storage/temp_name.h"
+#include "support/temp_folder.h"
 
 namespace forebay::cli {
 namespace {
@@ -37,9 +38,6 @@ TEST(StoreGc, PlansToEvictTheLeastRecentlyUsedDownToTheQuota) {
 class StoreGcTest : public testing::Test {
  protected:
   void SetUp() override {
-    char name[] = "/tmp/fb-gc-XXXXXX";
-    ASSERT_NE(::mkdtemp(name), nullptr);
-    directory_ = name;
     storage::StoreOptions options;
     options.tiers = storage::TiersOf(
         {{.medium = model::Medium::kSsd, .path = directory_, .quota_bytes = 0}});
@@ -50,7 +48,6 @@ class StoreGcTest : public testing::Test {
     ours_ = Write(ours, 10);
     dead_ = Write(dead, 1000);
   }
-  void TearDown() override { std::filesystem::remove_all(directory_); }
 
   std::string Write(const storage::TempName& name, size_t size) const {
     std::string path = directory_ + "/tmp/" + name.ToString();
@@ -75,7 +72,9 @@ class StoreGcTest : public testing::Test {
     return nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
   }
 
-  std::string directory_, ours_, dead_;
+  testing_support::TempFolder folder_;
+  const std::string directory_ = folder_.path();
+  std::string ours_, dead_;
 };
 
 TEST_F(StoreGcTest, RemovesDraftsOfTheDeadAndLeavesThoseOfTheLiving) {

@@ -7,20 +7,10 @@
 
 #include "meta/memory_store.h"
 #include "support/aged_tree.h"
+#include "support/hook_store.h"
 
 namespace forebay::head {
 namespace {
-
-// Lets something happen before a write.
-class HookStore : public meta::MemoryStore {
- public:
-  std::function<void()> before_put;
-  Result<uint64_t> Put(const std::string& key, const std::string& value,
-                       const meta::PutOptions& options) override {
-    if (auto once = std::exchange(before_put, nullptr)) once();
-    return MemoryStore::Put(key, value, options);
-  }
-};
 
 class DatasetsTest : public ::testing::Test {
  protected:
@@ -36,7 +26,7 @@ class DatasetsTest : public ::testing::Test {
 
   testing_support::TempFolder folder_;
   std::string tree_ = folder_.path() + "/tree";
-  HookStore store_;
+  testing_support::HookStore store_;
   std::unique_ptr<Versions> versions_ =
       Versions::Open({.folder = folder_.path() + "/manifests"}).ValueOrDie();
   Datasets datasets_{&store_, versions_.get()};

@@ -52,6 +52,17 @@ class HeadServiceTest : public ::testing::Test {
     wish.update(more);
     return wish;
   }
+  // What a node reports that has work; `more` is added.
+  json BusyNode(const json& more) const {
+    json job = {
+        {"job", "run"}, {"version", "v"}, {"epoch", 1}, {"position", 5}, {"rows", 20}};
+    json tier = {{"name", "mem"}, {"used_bytes", 3}, {"capacity_bytes", 9}};
+    json report = {{"counters", {{"chunk_hits_total", 3}, {"chunk_misses_total", 1}}},
+                   {"jobs", json::array({job})},
+                   {"tiers", json::array({tier})}};
+    report.update(more);
+    return report;
+  }
   json Node(const std::string& id) const {
     return {
         {"id", id}, {"instance", "1"}, {"host", "h"}, {"flight", "h:1"}, {"weight", 1}};
@@ -204,21 +215,12 @@ TEST_F(HeadServiceTest, WarmsUpByWhatNodesReport) {
                  {"done", true},        {"units", units},
                  {"units_done", units}, {"rows", 1},
                  {"rows_done", 1},      {"bytes_done", 3}};
+  json held = {{"dataset", "d"},
+               {"version", operation["version"]},
+               {"cached_bytes", 3},
+               {"cached_units", units}};
   Beat("a", fence,
-       {{"warmups", {report}},
-        {"versions",
-         {{{"dataset", "d"},
-           {"version", operation["version"]},
-           {"cached_bytes", 3},
-           {"cached_units", units}}}},
-        {"counters", {{"chunk_hits_total", 3}, {"chunk_misses_total", 1}}},
-        {"jobs",
-         {{{"job", "run"},
-           {"version", "v"},
-           {"epoch", 1},
-           {"position", 5},
-           {"rows", 20}}}},
-        {"tiers", {{{"name", "mem"}, {"used_bytes", 3}, {"capacity_bytes", 9}}}}});
+       BusyNode({{"warmups", json::array({report})}, {"versions", json::array({held})}}));
   json ended = Call("GET", "/v1/operations/" + id).body;
   EXPECT_EQ(ended["state"], "done");
   EXPECT_EQ(ended["percent"], 100);
@@ -241,16 +243,7 @@ TEST_F(HeadServiceTest, ShowsAtAGlanceWhatNodesHold) {
        {"version", "another"},
        {"cached_bytes", 7},
        {"cached_units", 7}}};
-  Beat("a", fence,
-       {{"versions", held},
-        {"counters", {{"chunk_hits_total", 3}, {"chunk_misses_total", 1}}},
-        {"jobs",
-         {{{"job", "run"},
-           {"version", "v"},
-           {"epoch", 1},
-           {"position", 5},
-           {"rows", 20}}}},
-        {"tiers", {{{"name", "mem"}, {"used_bytes", 3}, {"capacity_bytes", 9}}}}});
+  Beat("a", fence, BusyNode({{"versions", held}}));
   json status = Call("GET", "/v1/status").body;
   EXPECT_EQ(status["datasets"][0]["phase"], "cached");
   EXPECT_EQ(status["datasets"][0]["cached_percent"], 100);

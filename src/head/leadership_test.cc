@@ -244,16 +244,5 @@ TEST(Leadership, KnowsNoLeaderWhileNobodyLeads) {
   EXPECT_EQ(leadership->leader(), "");
 }
 
-TEST(NextTerm, GrowsAlsoWhenTwoAskAtOnce) {
-  meta::MemoryStore store;
-  std::vector<std::thread> threads;
-  std::atomic<uint64_t> sum{0};
-  for (int i = 0; i < 4; ++i) {
-    threads.emplace_back([&] { sum += NextTerm(store).ValueOrDie(); });
-  }
-  for (std::thread& thread : threads) thread.join();
-  EXPECT_EQ(sum, 1U + 2 + 3 + 4);
-}
-
 }  // namespace
 }  // namespace forebay::head

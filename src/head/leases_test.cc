@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "meta/memory_store.h"
+#include "support/hook_store.h"
 
 namespace forebay::head {
 namespace {
@@ -146,19 +147,8 @@ TEST_F(LeasesTest, LastAsLongAsTheyDidUnderTheSameHead) {
   EXPECT_EQ(answer["lease"]["first"], 0);
 }
 
-// Lets something happen before a write.
-class HookStore : public meta::MemoryStore {
- public:
-  std::function<void()> before_put;
-  Result<uint64_t> Put(const std::string& key, const std::string& value,
-                       const meta::PutOptions& options) override {
-    if (auto once = std::exchange(before_put, nullptr)) once();
-    return MemoryStore::Put(key, value, options);
-  }
-};
-
 TEST_F(LeasesTest, AreGivenOnceWhereTwoHeadsWriteAtTheSameTime) {
-  HookStore store;
+  testing_support::HookStore store;
   TestHead one(&store, 1), other(&store, 1);
   json faster;
   store.before_put = [&] { faster = Take(other, "b")["lease"]; };

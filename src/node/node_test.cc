@@ -8,6 +8,7 @@
 
 #include "support/full_table.h"
 #include "support/no_threads.h"
+#include "support/temp_folder.h"
 #include "wire/unix_socket.h"
 
 namespace forebay::node {
@@ -51,19 +52,12 @@ class Reader {
 
 class NodeTest : public ::testing::Test {
  protected:
-  void SetUp() override {
-    char name[] = "/tmp/fb-node-XXXXXX";
-    ASSERT_NE(::mkdtemp(name), nullptr);
-    directory_ = name;
-    path_ = directory_ + "/s";
-  }
   void TearDown() override {
     if (ran_.valid()) {
       node_->Stop();
       EXPECT_TRUE(ran_.get().ok());
     }
     node_.reset();
-    std::filesystem::remove_all(directory_);
   }
 
   Node::Options Options() const {
@@ -82,8 +76,9 @@ class NodeTest : public ::testing::Test {
     return ran_.wait_for(std::chrono::seconds(0)) != std::future_status::ready;
   }
 
-  std::string directory_;
-  std::string path_;
+  testing_support::TempFolder folder_;
+  const std::string directory_ = folder_.path();
+  const std::string path_ = directory_ + "/s";
   std::unique_ptr<Node> node_;
   std::future<Status> ran_;
 };

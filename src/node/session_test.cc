@@ -14,6 +14,7 @@
 #include "model/files_manifest.h"
 #include "model/manifest.h"
 #include "model/store_spec.h"
+#include "support/temp_folder.h"
 
 namespace forebay::node {
 namespace {
@@ -45,9 +46,6 @@ class TestHost : public Host {
 class SessionTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    char name[] = "/tmp/fb-session-XXXXXX";
-    ASSERT_NE(::mkdtemp(name), nullptr);
-    directory_ = name;
     int ends[2];
     ASSERT_EQ(
         ::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends), 0);
@@ -59,7 +57,6 @@ class SessionTest : public ::testing::Test {
     reader_.reset();
     thread_.join();
     session_.reset();
-    std::filesystem::remove_all(directory_);
   }
 
   void Send(wire::Message message, const std::vector<int>& fds = {}) {
@@ -123,7 +120,8 @@ class SessionTest : public ::testing::Test {
   }
 
   TestHost host_;
-  std::string directory_;
+  testing_support::TempFolder folder_;
+  const std::string directory_ = folder_.path();
   std::optional<wire::Channel> reader_;
   std::unique_ptr<Session> session_;
   std::thread thread_;

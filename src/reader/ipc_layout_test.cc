@@ -11,43 +11,19 @@
 #include "reader/column_text.h"
 #include "reader/gather.h"
 #include "reader/random_chunk.h"
+#include "support/types_chunk.h"
 
 namespace forebay::reader {
 namespace {
+
+using testing_support::F;
+using testing_support::Fields;
 
 const std::string kData = std::string(FOREBAY_ROOT) + "/tests/data/chunks/";
 
 std::string ReadFile(const std::string& name) {
   std::ifstream in(kData + name, std::ios::binary);
   return {std::istreambuf_iterator<char>(in), {}};
-}
-
-model::Field F(std::string format, std::vector<model::Field> children = {}) {
-  return MakeField("x", std::move(format), std::move(children));
-}
-
-// The columns of tests/data/chunks/make.py.
-std::vector<model::Field> Fields() {
-  return {F("n"),
-          F("b"),
-          F("c"),
-          F("S"),
-          F("e"),
-          F("f"),
-          F("l"),
-          F("g"),
-          F("u"),
-          F("Z"),
-          F("w:3"),
-          F("d:20,2"),
-          F("tsu:"),
-          F("tdD"),
-          F("+l", {F("i")}),
-          F("+L", {F("u")}),
-          F("+w:2", {F("f")}),
-          F("+s", {F("l"), F("u")}),
-          F("+m", {F("+s", {F("u"), F("i")})}),
-          F("+l", {F("+l", {F("b")})})};
 }
 
 std::vector<const model::Field*> Pointers(const std::vector<model::Field>& fields) {

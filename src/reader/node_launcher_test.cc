@@ -14,6 +14,7 @@
 #include <future>
 
 #include "base/process_lock.h"
+#include "support/temp_folder.h"
 #include "wire/listener.h"
 
 namespace forebay::reader {
@@ -42,15 +43,11 @@ class Idlers {
 class NodeLauncherTest : public testing::Test {
  protected:
   void SetUp() override {
-    char name[] = "/tmp/fb-launch-XXXXXX";
-    ASSERT_NE(::mkdtemp(name), nullptr);
-    directory_ = name;
-    ::setenv("XDG_RUNTIME_DIR", name, 1);
+    ::setenv("XDG_RUNTIME_DIR", directory_.c_str(), 1);
     ::unsetenv("FOREBAY_NODE");
     options_.store = "mem:64MiB";
     socket_ = PrivateSocket(ResolveStore(options_).ValueOrDie()).ValueOrDie();
   }
-  void TearDown() override { std::filesystem::remove_all(directory_); }
 
   // What is run instead of forebay-node.
   void MakeNode(const std::string& script) {
@@ -69,7 +66,8 @@ class NodeLauncherTest : public testing::Test {
   }
   static Deadline Soon() { return Deadline::After(std::chrono::seconds(60)); }
 
-  std::string directory_;
+  testing_support::TempFolder folder_;
+  const std::string directory_ = folder_.path();
   std::string socket_;
   std::string fifo_;
   NodeOptions options_;

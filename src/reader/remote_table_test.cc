@@ -10,10 +10,13 @@
 #include <future>
 
 #include "support/scripted_node.h"
+#include "support/temp_folder.h"
+#include "support/types_chunk.h"
 
 namespace forebay::reader {
 namespace {
 
+using testing_support::Fields;
 using testing_support::ScriptedNode;
 using Connection = ScriptedNode::Connection;
 
@@ -25,38 +28,6 @@ UniqueFd MemoryFile(std::string_view bytes) {
   FB_CHECK(::write(fd.get(), bytes.data(), bytes.size()) ==
            static_cast<ssize_t>(bytes.size()));
   return fd;
-}
-
-model::Field F(std::string format, std::vector<model::Field> children = {}) {
-  return {.name = "x",
-          .format = std::move(format),
-          .nullable = true,
-          .metadata = {},
-          .children = std::move(children)};
-}
-
-// The columns of tests/data/chunks/types.arrow, which is every chunk here.
-std::vector<model::Field> Fields() {
-  return {F("n"),
-          F("b"),
-          F("c"),
-          F("S"),
-          F("e"),
-          F("f"),
-          F("l"),
-          F("g"),
-          F("u"),
-          F("Z"),
-          F("w:3"),
-          F("d:20,2"),
-          F("tsu:"),
-          F("tdD"),
-          F("+l", {F("i")}),
-          F("+L", {F("u")}),
-          F("+w:2", {F("f")}),
-          F("+s", {F("l"), F("u")}),
-          F("+m", {F("+s", {F("u"), F("i")})}),
-          F("+l", {F("+l", {F("b")})})};
 }
 
 std::string ManifestBytes() {
@@ -87,9 +58,6 @@ class RemoteTableTest : public testing::Test {
   using OnGet = std::function<bool(const Connection&, const wire::GetChunks&)>;
 
   void SetUp() override {
-    char name[] = "/tmp/fb-table-XXXXXX";
-    ASSERT_NE(::mkdtemp(name), nullptr);
-    directory_ = name;
     socket_ = directory_ + "/s";
     std::ifstream in(std::string(FOREBAY_ROOT) + "/tests/data/chunks/types.arrow",
                      std::ios::binary);
@@ -100,10 +68,7 @@ class RemoteTableTest : public testing::Test {
     options_.node.socket = socket_;
     options_.timeout = std::chrono::seconds(60);
   }
-  void TearDown() override {
-    node_.reset();
-    std::filesystem::remove_all(directory_);
-  }
+  void TearDown() override { node_.reset(); }
 
   // Opens and views like a node; `first` looks at every message before.
   void StartNode(const OnGet& on_get, const ScriptedNode::Script& first = nullptr) {
@@ -163,7 +128,8 @@ class RemoteTableTest : public testing::Test {
     return Status::OK();
   }
 
-  std::string directory_;
+  testing_support::TempFolder folder_;
+  const std::string directory_ = folder_.path();
   std::string socket_;
   std::string chunk_;
   UniqueFd chunk_fd_;

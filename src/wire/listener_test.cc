@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "support/full_table.h"
+#include "support/temp_folder.h"
 #include "wire/message.h"
 
 namespace forebay::wire {
@@ -18,16 +19,9 @@ Deadline Now() { return Deadline::After(milliseconds(0)); }
 
 class ListenerTest : public testing::Test {
  protected:
-  void SetUp() override {
-    char name[] = "/tmp/fb-wire-XXXXXX";
-    ASSERT_NE(::mkdtemp(name), nullptr);
-    directory_ = name;
-    path_ = directory_ + "/s";
-  }
-  void TearDown() override { std::filesystem::remove_all(directory_); }
-
-  std::string directory_;
-  std::string path_;
+  testing_support::TempFolder folder_;
+  const std::string directory_ = folder_.path();
+  const std::string path_ = directory_ + "/s";
 };
 
 TEST_F(ListenerTest, AcceptsAndTellsWhoIsThere) {

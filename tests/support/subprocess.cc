@@ -156,16 +156,4 @@ bool WaitForPort(int port, std::chrono::milliseconds timeout) {
   return false;
 }
 
-TempFolder::TempFolder() {
-  std::string pattern =
-      (std::filesystem::temp_directory_path() / "forebay-test-XXXXXX").string();
-  FB_CHECK(::mkdtemp(pattern.data()) != nullptr);
-  path_ = pattern;
-}
-
-TempFolder::~TempFolder() {
-  std::error_code ignored;
-  std::filesystem::remove_all(path_, ignored);
-}
-
 }  // namespace forebay::testing_support

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "support/temp_folder.h"
 
 namespace forebay::testing_support {
 
@@ -48,18 +49,5 @@ Status RunCommand(const Subprocess::Options& options);
 int FreePort();
 // True once something accepts connections on 127.0.0.1:port.
 bool WaitForPort(int port, std::chrono::milliseconds timeout);
-
-// A fresh folder under the system's temp folder, removed with everything in it.
-class TempFolder {
- public:
-  TempFolder();
-  ~TempFolder();
-  TempFolder(const TempFolder&) = delete;
-  TempFolder& operator=(const TempFolder&) = delete;
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
 
 }  // namespace forebay::testing_support
