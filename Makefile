@@ -50,7 +50,6 @@ fmt: setup ## format all C++ files
 
 lint: ## clang-tidy over all C++ sources (slow)
 	@tools/setup lint
-	@tools/build release all tests
 	@tools/lint
 
 tidy: setup ## layers, sizes, names, format

@@ -7,7 +7,7 @@ set(headers
   <deque> <filesystem> <fstream> <functional> <map> <memory> <mutex> <numeric> <optional>
   <random> <set> <span> <string> <string_view> <thread> <unordered_map> <utility> <variant>
   <vector>
-  <formatting/compiled_once.h>)
+  <spdlog/spdlog.h> <formatting/compiled_once.h>)
 set(arrow_headers
   <arrow/api.h> <arrow/io/interfaces.h> <arrow/ipc/api.h> <parquet/arrow/reader.h>)
 # Tests run for seconds and verbs for less, but each takes g++ long: less optimization pays.
@@ -49,7 +49,8 @@ function(forebay_precompile target)
   elseif(arg_VERBS)
     set(from forebay_verb_headers)
   endif()
-  if(arg_TEST)
+  get_target_property(kind ${target} TYPE)
+  if(kind STREQUAL EXECUTABLE)
     # The precompiled headers are position-independent; -fPIE would not match them.
     target_compile_options(${target} PRIVATE -fPIC)
   endif()

@@ -15,7 +15,8 @@ RangeStream::RangeStream(std::shared_ptr<reader::RemoteTable> remote,
                          std::shared_ptr<reader::BufferPool> pool, Selection selection)
     : pool_(std::move(pool)),
       selection_(std::move(selection)),
-      table_(std::move(remote), selection_.columns, Mapping::Mode::kShared) {}
+      table_(std::move(remote), selection_.columns,
+             {.mode = Mapping::Mode::kShared, .borrowed = reader::Borrowed::kCopy}) {}
 
 Result<std::optional<ArrowBatch>> RangeStream::Next() {
   const model::Manifest& manifest = table_.manifest();
@@ -24,8 +25,11 @@ Result<std::optional<ArrowBatch>> RangeStream::Next() {
   if (next_ >= range_count) return std::optional<ArrowBatch>();
   table_.DropEvicted();
   table_.DropBefore(next_);
-  FB_RETURN_NOT_OK(table_.Ensure(std::array{next_}));
-  table_.Want(next_ + 1, std::min(kLookAhead, range_count - next_ - 1));
+  FB_RETURN_NOT_OK(table_.EnsureOrWait(std::array{next_}));
+  // What no tier takes would be read ahead of need in vain.
+  if (!table_.has_borrowed()) {
+    table_.Want(next_ + 1, std::min(kLookAhead, range_count - next_ - 1));
+  }
   uint64_t rows = manifest.ranges()[next_].row_count;
   std::vector<reader::Run> runs;
   reader::AppendRuns(manifest, {next_, 0}, rows, &runs);
@@ -41,7 +45,7 @@ Result<std::optional<ArrowBatch>> RangeStream::Next() {
 Result<reader::Column> RangeStream::ColumnOf(size_t i,
                                              const std::vector<reader::Run>& runs) const {
   const model::Field& field = table_.manifest().schema().fields[selection_.columns[i]];
-  if (runs.size() == 1 && !table_.IsBorrowed(next_)) {
+  if (runs.size() == 1) {
     return reader::SliceChunk(field, *table_.Sources(i)[next_], runs[0].first,
                               runs[0].count, table_.Owner(i, next_));
   }

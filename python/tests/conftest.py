@@ -20,6 +20,14 @@ def store(tmp_path):
         yield spec
 
 
+@pytest.fixture(autouse=True)
+def no_import_in_forked_workers():
+    """torch imports this when a worker sends its first tensor, in a thread of its own. Where
+    the worker was forked while another thread imported, it waits for that import for ever."""
+    if "torch" in sys.modules:
+        import torch.nested._internal.nested_tensor  # noqa: F401
+
+
 @pytest.fixture
 def quiet_torch():
     """Warnings about workers that these tests mean to have."""

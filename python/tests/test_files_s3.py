@@ -3,19 +3,14 @@
 import concurrent.futures
 import random
 import subprocess
-import sys
 import time
-import urllib.request
-from pathlib import Path
 
 import pytest
+from fault_proxies import FaultProxy
 from nodes import PROGRAMS
-from ports import free_port
 from test_s3 import s3  # noqa: F401 - a fixture
 
 import forebay
-
-PROXY = Path(__file__).parents[2] / "tests/servers/fault_proxy.py"
 
 
 def put(files, bucket, contents):
@@ -112,32 +107,100 @@ def test_pull_brings_a_bucket_to_disk(bucket, tmp_path):
     assert got == contents
 
 
+# A listing that was given up is gone on with for 2 s after it began.
+LISTED_FOR = 3.0
+TIMED_OUT = 9  # exit code
+
+
+@pytest.fixture(scope="module")
+def pages(s3):  # noqa: F811
+    """What is in a bucket of more objects than a page lists."""
+    _, files = s3
+    contents = {f"{i:04}": b"old %d" % i for i in range(1010)}
+    files.create_dir("pages")
+    put(files, "pages", contents)
+    return contents
+
+
+@pytest.fixture
+def half_listed(s3, pages):  # noqa: F811
+    """(options, proxy, change): `change` is for after a listing has failed in its middle. It
+    returns the paths that the bucket has then, and what it wrote."""
+    options, files = s3
+
+    def change():
+        assert proxy.fired() > 0, "no listing failed after its first page"
+        proxy.clear()
+        changed, removed, *_ = (path for path, data in pages.items() if data.startswith(b"old"))
+        written = {changed: b"changed", f"{changed}-new": b"new"}
+        put(files, "pages", written)
+        files.delete_file(f"pages/{removed}")
+        pages.update(written)
+        del pages[removed]
+        return set(pages), written
+    with FaultProxy(options["s3.endpoint"].rsplit(":", 1)[1]) as proxy:
+        yield options | {"s3.endpoint": proxy.endpoint}, proxy, change
+
+
+def fail_second_page(proxy):
+    proxy.plan("list", "stall", path="continuation-token", times=1000)
+
+
+def assert_holds(tree, paths, written):
+    assert {name for _, _, names in tree.walk() for name in names} == paths
+    assert {path: tree.read(path) for path in written} == written
+
+
+def test_an_open_after_one_that_failed_shows_the_tree_as_it_is_now(half_listed):
+    options, proxy, change = half_listed
+    fail_second_page(proxy)
+    with pytest.raises(TimeoutError):
+        forebay.files("s3://pages", options=options, timeout=LISTED_FOR)
+    paths, written = change()
+    assert_holds(forebay.files("s3://pages", options=options), paths, written)
+
+
+def test_a_refresh_after_one_that_failed_shows_the_tree_as_it_is_now(half_listed, pages):
+    options, proxy, change = half_listed
+    tree = forebay.files("s3://pages", options=options, timeout=LISTED_FOR)
+    assert_holds(tree, set(pages), {"1000": b"old 1000"})
+    fail_second_page(proxy)
+    with pytest.raises(TimeoutError):
+        tree.refresh()
+    paths, written = change()
+    tree.refresh()
+    assert_holds(tree, paths, written)
+
+
+def test_a_pull_after_one_that_failed_brings_the_tree_as_it_is_now(half_listed, pages, tmp_path):
+    options, proxy, change = half_listed
+    given = [word for name, value in options.items() for word in ("-O", f"{name}={value}")]
+
+    def pull(*words):
+        return subprocess.run([PROGRAMS / "forebay", "pull", "s3://pages", tmp_path / "got",
+                               *given, *words], capture_output=True, text=True, timeout=120)
+    fail_second_page(proxy)
+    assert pull("--timeout", f"{LISTED_FOR}s").returncode == TIMED_OUT
+    change()
+    assert pull().returncode == 0
+    got = {path.name: path.read_bytes() for path in (tmp_path / "got").iterdir()}
+    got.pop(".forebay-pull")
+    assert got == pages
+
+
 @pytest.mark.alone
 def test_cached_files_are_read_while_the_source_hangs(bucket):
     options, contents = bucket
-    upstream = options["s3.endpoint"].rsplit(":", 1)[1]
-    port = free_port()
-    proxy = subprocess.Popen([sys.executable, PROXY, str(port), upstream])
-
-    def ask(what):
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}{what}") as answer:
-            return int(answer.read())
-    try:
-        while True:
-            try:
-                ask("/__fired")
-                break
-            except OSError:
-                time.sleep(0.05)
-        options = options | {"s3.endpoint": f"http://127.0.0.1:{port}"}
+    with FaultProxy(options["s3.endpoint"].rsplit(":", 1)[1]) as proxy:
+        options = options | {"s3.endpoint": proxy.endpoint}
         cached = [path for path in contents if path.startswith("train/3/")][:20]
         forebay.files("s3://images", options=options).read_many(cached)
         files = forebay.files("s3://images", options=options, timeout=6)  # nothing is mapped
-        ask("/__plan?stage=read&kind=stall&times=1000000")
+        proxy.plan("read", "stall", times=1_000_000)
         cold = [path for path in contents if path.startswith("deep/")][:80]
         with concurrent.futures.ThreadPoolExecutor(len(cold)) as pool:
             waiting = [pool.submit(files.read, path) for path in cold]
-            while ask("/__fired") < 20:
+            while proxy.fired() < 20:
                 time.sleep(0.05)
             for path in cached:
                 start = time.monotonic()
@@ -146,6 +209,3 @@ def test_cached_files_are_read_while_the_source_hangs(bucket):
             assert not any(each.done() for each in waiting)
             for each in waiting:
                 assert isinstance(each.exception(), (TimeoutError, OSError))
-    finally:
-        proxy.kill()
-        proxy.wait()

@@ -1,10 +1,12 @@
 """Order "global" needs all rows in the store: it fills it first, or says that they do not
-fit."""
+fit. Whatever is read, in whatever order, memory that no tier holds stays within its
+budget."""
 
 import contextlib
 import logging
 import os
 import subprocess
+import sys
 import warnings
 from pathlib import Path
 
@@ -93,6 +95,11 @@ def test_who_insists_takes_little_memory(floats, tmp_path, node_status):
     assert status["borrowed_bytes"] <= status["borrowed_bytes_max"] == 256 * MIB
 
 
+class NodeSocket(str):
+    """The socket of a node, whose process is known."""
+    pid: int
+
+
 @contextlib.contextmanager
 def node_with(tmp_path, *options):
     """The socket of a node with these options; it ends with this."""
@@ -100,13 +107,25 @@ def node_with(tmp_path, *options):
     node = subprocess.Popen([PROGRAMS / "forebay-node", "--socket", socket, *options])
     try:
         wait_until(socket.exists, "the node does not start")
-        yield str(socket)
+        named = NodeSocket(socket)
+        named.pid = node.pid
+        yield named
     finally:
         node.terminate()
         node.wait(30)
 
 
-@pytest.mark.parametrize("shuffle", ["global", "window"])
+def node_memory(socket):
+    """Chunks that the node holds in memory, and those that it keeps for readers."""
+    total = 0
+    for fd in Path(f"/proc/{socket.pid}/fd").iterdir():
+        with contextlib.suppress(FileNotFoundError):
+            if os.readlink(fd).startswith("/memfd:"):
+                total += fd.stat().st_blocks * 512
+    return total
+
+
+@pytest.mark.parametrize("shuffle", ["global", "window", "sequential"])
 def test_text_of_unknown_size_stays_under_the_budget(texts, tmp_path, shuffle):
     with node_with(tmp_path, "--store", "mem:4MiB", "--borrowed-memory", "5MiB") as socket:
         ds = forebay.open(texts, node=socket)
@@ -132,6 +151,55 @@ def test_other_ways_to_read_stay_under_the_budget(texts, tmp_path):
         mixture = Mixture([ds, forebay.open(texts, node=socket)], 512, weights=[1, 1],
                           shuffle="global", resident=False, columns=["x"])
         assert sum(len(batch["x"]) for batch in mixture) > 2 * ds.num_rows - 2 * 512
+
+
+# Chunks take up to 16 MiB: more than the tier, and in the second case than the budget.
+@pytest.mark.parametrize("budget", [40, 1])
+def test_a_table_as_arrow_leaves_nothing_with_the_node(texts, tmp_path, budget):
+    options = ("--store", "mem:2MiB", "--borrowed-memory", f"{budget}MiB")
+    with node_with(tmp_path, *options) as socket:
+        ds = forebay.open(texts, node=socket)
+        before, kept = shared_memory(), []
+        for batch in pa.RecordBatchReader.from_stream(ds):
+            kept.append(batch)
+            wait_until(lambda: node_memory(socket) <= 3 * MIB, "the node keeps the chunk")
+        assert len(kept) > 1
+        assert shared_memory() - before <= 2 * MIB
+        assert pa.table(ds)["x"].to_pylist() == list(range(ds.num_rows))
+        assert pa.Table.from_batches(kept)["x"].to_pylist() == list(range(ds.num_rows))
+
+
+def test_a_reader_that_pauses_does_not_keep_others_waiting(texts, tmp_path):
+    with node_with(tmp_path, "--store", "mem:2MiB", "--borrowed-memory", "5MiB") as socket:
+        ds = forebay.open(texts, node=socket)
+        for format in ("numpy", "torch"):
+            paused = [iter(forebay.open(texts, node=socket).batches(100, format=format))
+                      for _ in range(3)]
+            held = [next(batches) for batches in paused]
+            assert pa.table(ds)["x"].to_pylist() == list(range(ds.num_rows))
+            assert [len(batch["x"]) for batch in held] == [100] * 3
+
+
+def test_batches_over_many_ranges_stay_under_the_budget(texts, tmp_path):
+    with node_with(tmp_path, "--store", "mem:2MiB", "--borrowed-memory", "5MiB") as socket:
+        ds = forebay.open(texts, node=socket)
+        batches = list(ds.batches(10000, remainder="keep"))
+        assert np.concatenate([b["x"] for b in batches]).tolist() == list(range(ds.num_rows))
+
+
+READER = """
+import sys, numpy as np, forebay
+ds = forebay.open(sys.argv[1], node=sys.argv[2])
+rows = [b["x"] for b in ds.batches(512, shuffle=sys.argv[3], resident=False)]
+assert sorted(np.concatenate(rows).tolist()) == list(range(ds.num_rows))
+"""
+
+
+def test_many_readers_at_once_all_come_to_the_end(texts, tmp_path):
+    with node_with(tmp_path, "--store", "mem:2MiB", "--borrowed-memory", "5MiB") as socket:
+        readers = [subprocess.Popen([sys.executable, "-c", READER, texts, socket, shuffle])
+                   for shuffle in ("sequential",) * 4 + ("global",)]
+        assert [reader.wait(120) for reader in readers] == [0] * 5
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 import multiprocessing
 import multiprocessing.forkserver
 import os
+import signal
 import warnings
 
 import nodes
@@ -28,7 +29,11 @@ def store(tmp_path_factory):
     with nodes.own_node(tmp_path_factory.mktemp("torch")) as spec:
         multiprocessing.set_forkserver_preload(["forebay.torch"])
         yield spec
-        multiprocessing.forkserver._forkserver._stop()
+        server = multiprocessing.forkserver._forkserver
+        # A forked worker that is still ending keeps the server alive: do not wait for it.
+        if server._forkserver_pid is not None:
+            os.kill(server._forkserver_pid, signal.SIGTERM)
+        server._stop()
 
 
 @pytest.fixture(autouse=True)

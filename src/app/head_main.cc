@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "base/log_level.h"
+#include "base/size.h"
 #include "cli/duration.h"
 #include "cli/exit_code.h"
 #include "head/head_server.h"
@@ -23,6 +24,7 @@ struct Arguments {
   std::string advertise;
   std::string timeout = "4s";
   std::string place_kept = "10m";
+  std::string plan_memory = "1GiB";
   std::vector<std::string> allowed;
 };
 
@@ -34,6 +36,7 @@ int Fail(const Status& status) {
 Status Serve(const Arguments& arguments, const sigset_t& signals) {
   FB_ASSIGN_OR_RETURN(auto timeout, forebay::cli::ParseDuration(arguments.timeout));
   FB_ASSIGN_OR_RETURN(auto place_kept, forebay::cli::ParseDuration(arguments.place_kept));
+  FB_ASSIGN_OR_RETURN(uint64_t memory, forebay::ParseSize(arguments.plan_memory));
   FB_ASSIGN_OR_RETURN(auto server, forebay::head::HeadServer::Start(
                                        {.listen = arguments.listen,
                                         .insecure = arguments.insecure,
@@ -42,7 +45,8 @@ Status Serve(const Arguments& arguments, const sigset_t& signals) {
                                                  .state = arguments.state,
                                                  .timeout = timeout,
                                                  .place_kept = place_kept,
-                                                 .allowed = arguments.allowed}}));
+                                                 .allowed = arguments.allowed,
+                                                 .plan_memory_bytes = memory}}));
   int signal = 0;
   ::sigwait(&signals, &signal);
   return Status::OK();
@@ -71,6 +75,9 @@ int main(int argc, char** argv) {
       ->capture_default_str();
   app.add_option("--place-kept", arguments.place_kept,
                  "a node that is down for so long loses its place")
+      ->capture_default_str();
+  app.add_option("--plan-memory", arguments.plan_memory,
+                 "cap of the memory in which tables are planned")
       ->capture_default_str();
   app.add_option("--allow", arguments.allowed,
                  "read only what is below this place; may be given several times");

@@ -169,12 +169,12 @@ forebay::Result<Running> Start(const Arguments& arguments) {
   FB_ASSIGN_OR_RETURN(uint64_t borrowed, forebay::ParseSize(arguments.borrowed_memory));
   Running running;
   if (!arguments.serve.empty()) {
-    FB_ASSIGN_OR_RETURN(
-        running.head,
-        forebay::head::HeadServer::Start(
-            {.listen = arguments.serve,
-             .insecure = arguments.insecure,
-             .head = {.state = arguments.state, .allowed = arguments.allowed}}));
+    FB_ASSIGN_OR_RETURN(running.head, forebay::head::HeadServer::Start(
+                                          {.listen = arguments.serve,
+                                           .insecure = arguments.insecure,
+                                           .head = {.state = arguments.state,
+                                                    .allowed = arguments.allowed,
+                                                    .plan_memory_bytes = memory}}));
   }
   FB_ASSIGN_OR_RETURN(running.node,
                       forebay::node::Node::Start(
@@ -213,8 +213,11 @@ int Serve(Running& running) {
   running_node = nullptr;
   running.datasets->Stop();
   running.http.reset();
-  running.member.reset();
+  if (running.member != nullptr) running.member->StopServing();
   running.flight.reset();
+  // No reader or peer is served from here on, so running fills are cancelled.
+  running.node->Close();
+  running.member.reset();
   return status.ok() ? 0 : Fail(status);
 }
 

@@ -1,5 +1,8 @@
 #include "base/clock.h"
 
+#include <condition_variable>
+#include <mutex>
+
 namespace forebay {
 namespace {
 
@@ -18,6 +21,16 @@ class RealClock : public Clock {
 const Clock& Clock::Real() {
   static const RealClock clock;
   return clock;
+}
+
+bool SleepFor(milliseconds time, const Deadline& deadline) {
+  TimePoint end = std::chrono::steady_clock::now() + time;
+  std::mutex mutex;
+  std::condition_variable_any stopped;
+  std::unique_lock lock(mutex);
+  stopped.wait_until(lock, deadline.stop(), std::min(end, deadline.when()),
+                     [] { return false; });
+  return end <= deadline.when() && !deadline.stopped();
 }
 
 }  // namespace forebay

@@ -6,6 +6,8 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <stop_token>
+#include <utility>
 
 namespace forebay {
 
@@ -32,7 +34,8 @@ class FakeClock : public Clock {
   std::atomic<int64_t> nanos_{1};
 };
 
-// When a call must have ended. Passed by value down every call that may wait.
+// When a call must have ended. Passed by value down every call that may wait. With a stop
+// token it passes as soon as a stop is requested, and waits that look at it end then.
 class Deadline {
  public:
   static Deadline After(milliseconds timeout) {
@@ -40,10 +43,25 @@ class Deadline {
   }
   static Deadline Never() { return Deadline(TimePoint::max()); }
 
+  // The same moment with this token instead of any other.
+  Deadline StoppedBy(std::stop_token stop) const {
+    Deadline stoppable(when_);
+    stoppable.stop_ = std::move(stop);
+    return stoppable;
+  }
+  // The earlier of this deadline and `timeout` from now.
+  Deadline Within(milliseconds timeout) const {
+    TimePoint end = std::chrono::steady_clock::now() + timeout;
+    return Deadline(std::min(when_, end)).StoppedBy(stop_);
+  }
+
   TimePoint when() const { return when_; }
-  bool passed() const { return std::chrono::steady_clock::now() >= when_; }
+  const std::stop_token& stop() const { return stop_; }
+  bool stopped() const { return stop_.stop_requested(); }
+  bool passed() const { return stopped() || std::chrono::steady_clock::now() >= when_; }
   // Never negative; capped at a day so that it fits any timeout argument.
   milliseconds Remaining() const {
+    if (stopped()) return milliseconds(0);
     if (when_ == TimePoint::max()) return std::chrono::hours(24);
     auto left = when_ - std::chrono::steady_clock::now();
     auto ms = std::chrono::ceil<milliseconds>(left);
@@ -53,6 +71,10 @@ class Deadline {
  private:
   explicit Deadline(TimePoint when) : when_(when) {}
   TimePoint when_;
+  std::stop_token stop_;
 };
+
+// Sleeps for `time`, or until the deadline passes. False: the deadline came first.
+bool SleepFor(milliseconds time, const Deadline& deadline);
 
 }  // namespace forebay

@@ -1,4 +1,4 @@
-// A file mapped into memory, unmapped when the last owner lets go.
+// A file mapped or copied into memory, which is freed when the last owner lets go.
 #pragma once
 
 #include <cstddef>
@@ -14,6 +14,7 @@ class Mapping {
   enum class Mode {
     kShared,   // read-only pages, shared by all processes that map the file
     kPrivate,  // writable pages: what is written stays in this process, in this mapping
+    kCopy,     // writable pages of this process; the file's own are not kept in memory
   };
 
   // The descriptor may be closed afterwards. `size` must not be past the end of the file.
@@ -28,6 +29,8 @@ class Mapping {
 
  private:
   Mapping(std::byte* data, size_t size) : data_(data), size_(size) {}
+  static Result<std::shared_ptr<const Mapping>> Copy(int fd, size_t size);
+
   std::byte* data_;
   size_t size_;
 };

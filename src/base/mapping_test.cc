@@ -27,7 +27,8 @@ TEST(Mapping, OutlivesItsDescriptor) {
 
 TEST(Mapping, RefusesMoreThanTheFileHas) {
   UniqueFd fd = FileWith("hello");
-  for (auto mode : {Mapping::Mode::kShared, Mapping::Mode::kPrivate}) {
+  for (auto mode :
+       {Mapping::Mode::kShared, Mapping::Mode::kPrivate, Mapping::Mode::kCopy}) {
     EXPECT_EQ(Mapping::Map(fd.get(), 6, mode).status().code(), StatusCode::kCorrupt);
     EXPECT_EQ((*Mapping::Map(fd.get(), 3, mode))->bytes(), "hel");
   }
@@ -49,6 +50,23 @@ TEST(Mapping, KeepsPrivateWritesToItself) {
   const_cast<std::byte*>(own->data())[0] = std::byte{'j'};
   EXPECT_EQ(own->bytes(), "jello");
   EXPECT_EQ(shared->bytes(), "hello");
+}
+
+TEST(Mapping, ACopyHasNothingToDoWithItsFile) {
+  UniqueFd fd = FileWith("hello");
+  auto copy = *Mapping::Map(fd.get(), 5, Mapping::Mode::kCopy);
+  ASSERT_EQ(::pwrite(fd.get(), "j", 1, 0), 1);
+  EXPECT_EQ(copy->bytes(), "hello");
+  const_cast<std::byte*>(copy->data())[4] = std::byte{'!'};
+  EXPECT_EQ((*Mapping::Map(fd.get(), 5, Mapping::Mode::kShared))->bytes(), "jello");
+}
+
+TEST(Mapping, CopiesLargeFilesWhole) {
+  std::string text(5 << 20, 'x');
+  for (size_t i = 0; i < text.size(); i += 4096) text[i] = static_cast<char>(i >> 12);
+  UniqueFd fd = FileWith(text);
+  auto copy = *Mapping::Map(fd.get(), text.size(), Mapping::Mode::kCopy);
+  EXPECT_TRUE(copy->bytes() == text);
 }
 
 }  // namespace

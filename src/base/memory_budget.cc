@@ -27,16 +27,17 @@ Result<MemoryBudget::Reservation> MemoryBudget::Reserve(const Request& request) 
     changed_.notify_all();
   }
   auto self = line_.insert(line_.end(), Waiter{bytes, request.urgency});
-  bool may_start = changed_.wait_until(lock, request.stop, request.deadline.when(),
-                                       [&] { return MayStart(self); });
+  bool may_start =
+      changed_.wait_until(lock, request.deadline.stop(), request.deadline.when(),
+                          [&] { return MayStart(self); });
   // A stop wins: whoever asked for it counts on the job not to run.
-  if (may_start && !request.stop.stop_requested()) {
+  if (may_start && !request.deadline.stopped()) {
     reserved_bytes_ += bytes;
     Leave(self);
     return Reservation(this, bytes);
   }
   Leave(self);
-  if (request.stop.stop_requested()) {
+  if (request.deadline.stopped()) {
     return Status::Cancelled("the job was cancelled while it waited for memory");
   }
   return Status::Deadline(fmt::format(

@@ -13,7 +13,6 @@
 #include <list>
 #include <mutex>
 #include <optional>
-#include <stop_token>
 #include <utility>
 
 #include "base/clock.h"
@@ -38,7 +37,6 @@ class MemoryBudget {
     // nullptr: 0.
     const std::atomic<int>* urgency = nullptr;
     Deadline deadline = Deadline::Never();
-    std::stop_token stop{};
     // Given back first, whatever comes of it: a job never holds memory while it waits for
     // more. Nobody less urgent gets in between.
     Reservation* instead_of = nullptr;

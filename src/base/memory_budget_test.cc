@@ -157,12 +157,13 @@ TEST(MemoryBudget, WhoeverGivesUpLetsTheNextOneStart) {
   MemoryBudget budget(10);
   auto held = budget.TryReserve(5);
   std::stop_source stop;
+  Deadline stopped = Deadline::Never().StoppedBy(stop.get_token());
   Line line(&budget);
-  line.Add(1, {.bytes = 10, .stop = stop.get_token()});
+  line.Add(1, {.bytes = 10, .deadline = stopped});
   line.Add(2, {.bytes = 5});  // fits, once it is first in line
   stop.request_stop();
   EXPECT_THAT(line.Join(), ElementsAre(2));
-  auto cancelled = budget.Reserve({.bytes = 1, .stop = stop.get_token()});
+  auto cancelled = budget.Reserve({.bytes = 1, .deadline = stopped});
   EXPECT_EQ(cancelled.status().code(), StatusCode::kCancelled);
 }
 

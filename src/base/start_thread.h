@@ -1,7 +1,8 @@
 // Starts threads without exceptions: a process may have only so many (ulimit -u, the pids
-// limit of its cgroup), and whoever wants one more has to do without.
+// limit of its cgroup), and at that limit the caller goes on without, or says so.
 #pragma once
 
+#include <cstddef>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -22,5 +23,9 @@ Result<std::thread> StartThread(Body&& body) {
     return NoThreadStatus(error.code().value());
   }
 }
+
+// kFull where this many threads more cannot run at once. For what libraries start: they
+// hang or abort at the limit.
+Status CheckThreadRoom(size_t count);
 
 }  // namespace forebay

@@ -34,5 +34,13 @@ TEST(StartThread, AtTheLimitOfThreadsSaysSoAndLetsGoOfTheBody) {
   EXPECT_EQ(*held, 2);
 }
 
+TEST(CheckThreadRoom, IsFullAtTheLimitOfThreads) {
+  EXPECT_TRUE(CheckThreadRoom(0).ok());
+  EXPECT_TRUE(CheckThreadRoom(8).ok());
+  testing_support::NoThreads limit;
+  EXPECT_TRUE(CheckThreadRoom(0).ok());
+  EXPECT_EQ(CheckThreadRoom(1).code(), StatusCode::kFull);
+}
+
 }  // namespace
 }  // namespace forebay

@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <vector>
+
 #include "base/bytes.h"
 #include "base/log.h"
 #include "base/mapping.h"
@@ -13,6 +16,8 @@ namespace {
 
 // Versions kept in memory though nobody reads them; they are also in the store.
 constexpr size_t kIdleVersionsMax = 64;
+// Upper bound on idle sources, which are kept for their connections and credentials.
+constexpr size_t kIdleSourcesMax = 64;
 // A catalog may have to be asked where an adopted version is.
 constexpr milliseconds kAdoptTime{60'000};
 constexpr const char* kFilter = "forebay.filter";
@@ -28,6 +33,11 @@ Result<source::Options> WithFilter(const NamedDataset& named, const std::string&
   return Status::Invalid("the dataset has a filter of its own, and takes no other");
 }
 
+Status OutOfTime(const std::string& uri) {
+  return Status::Deadline("time was up while another reader planned " + RedactUri(uri) +
+                          ": give a longer timeout");
+}
+
 std::shared_ptr<const Version> Showing(std::shared_ptr<const Version> version,
                                        const std::vector<std::string>& columns) {
   if (columns.empty()) return version;
@@ -39,7 +49,7 @@ std::shared_ptr<const Version> Showing(std::shared_ptr<const Version> version,
 }  // namespace
 
 struct Catalog::Slot {
-  std::mutex mutex;
+  std::timed_mutex mutex;
   std::shared_ptr<const Version> version;
 };
 
@@ -49,20 +59,23 @@ Catalog::Catalog(Options options)
 Result<std::shared_ptr<const Version>> Catalog::Open(const std::string& uri,
                                                      const source::Options& options,
                                                      Deadline deadline) {
+  deadline = deadline.StoppedBy(stop_.get_token());
   if (uri.starts_with(kNamedScheme)) {
     if (auto filter = OnlyFilter(options)) return OpenFiltered(uri, *filter, deadline);
     FB_ASSIGN_OR_RETURN(
         auto named, FindNamed(options_.named,
                               {.uri = uri, .options = options, .deadline = deadline}));
-    return AdoptPlanned({uri, options, std::move(named)});
+    return AdoptPlanned({uri, options, std::move(named)}, deadline);
   }
   FB_RETURN_NOT_OK(allowed_.Check(uri, options));
   FB_ASSIGN_OR_RETURN(auto dataset, PinDataset(Request(uri, options, deadline)));
   auto slot = SlotFor(dataset->version(), options);
-  std::lock_guard lock(slot->mutex);
+  std::unique_lock lock(slot->mutex, deadline.when());
+  if (!lock.owns_lock()) return OutOfTime(uri);
   if (slot->version != nullptr) return slot->version;
   Hash128 key = model::ManifestKey(dataset->version());
-  auto stored = options_.store->Get(key);
+  auto stored = options_.store->Get(key, deadline);
+  if (stored.status().code() == StatusCode::kDeadline) return stored.status();
   if (stored.ok()) {
     auto version = Load(*stored, uri, dataset->source());
     if (version.ok()) return slot->version = *version;
@@ -76,7 +89,7 @@ Result<std::shared_ptr<const Version>> Catalog::Open(const std::string& uri,
                           .budget = options_.budget,
                           .deadline = deadline,
                           .footers = options_.footers};
-  FB_ASSIGN_OR_RETURN(std::string bytes, dataset->Plan(plan, Shelf()));
+  FB_ASSIGN_OR_RETURN(std::string bytes, dataset->Plan(plan, Shelf(deadline)));
   FB_ASSIGN_OR_RETURN(storage::Chunk chunk, Publish(key, bytes));
   FB_ASSIGN_OR_RETURN(slot->version, Load(chunk, uri, dataset->source()));
   return slot->version;
@@ -86,40 +99,42 @@ Result<std::shared_ptr<const Version>> Catalog::Adopt(const std::string& uri,
                                                       const source::Options& options,
                                                       std::string manifest_bytes) {
   if (!uri.starts_with(kNamedScheme)) {
-    return AdoptPlanned({uri, options, {uri, options, std::move(manifest_bytes), {}}});
+    return AdoptPlanned({uri, options, {uri, options, std::move(manifest_bytes), {}}},
+                        AdoptEnd());
   }
   if (auto filter = OnlyFilter(options)) {
     return AdoptFiltered(uri, *filter, std::move(manifest_bytes));
   }
   auto bytes = std::make_shared<const std::string>(std::move(manifest_bytes));
   FB_ASSIGN_OR_RETURN(auto manifest, model::Manifest::View(*bytes, bytes));
-  FB_ASSIGN_OR_RETURN(
-      auto named, FindNamed(options_.named, {.uri = uri,
-                                             .options = options,
-                                             .version = manifest->version(),
-                                             .deadline = Deadline::After(kAdoptTime)}));
+  FB_ASSIGN_OR_RETURN(auto named,
+                      FindNamed(options_.named, {.uri = uri,
+                                                 .options = options,
+                                                 .version = manifest->version(),
+                                                 .deadline = AdoptEnd()}));
   named.manifest = *bytes;
-  return AdoptPlanned({uri, options, std::move(named)});
+  return AdoptPlanned({uri, options, std::move(named)}, AdoptEnd());
 }
 
-Result<std::shared_ptr<const Version>> Catalog::AdoptPlanned(Planned planned) {
+Result<std::shared_ptr<const Version>> Catalog::AdoptPlanned(Planned planned,
+                                                             Deadline deadline) {
   const NamedDataset& dataset = planned.dataset;
   FB_RETURN_NOT_OK(allowed_.Check(dataset.uri, dataset.options));
   auto bytes = std::make_shared<const std::string>(std::move(planned.dataset.manifest));
   FB_ASSIGN_OR_RETURN(auto manifest, model::Manifest::View(*bytes, bytes));
-  FB_ASSIGN_OR_RETURN(auto source, SourceOf(Request(dataset.uri, dataset.options,
-                                                    Deadline::After(kAdoptTime)),
-                                            *manifest));
+  FB_ASSIGN_OR_RETURN(
+      auto source, SourceOf(Request(dataset.uri, dataset.options, deadline), *manifest));
   std::string shown = fmt::format("{}", fmt::join(dataset.columns, "\n"));
   // Named versions have peers, and so slots of their own.
   auto slot = SlotFor(manifest->version(),
                       dataset.peers == nullptr
                           ? planned.options
                           : source::Options{{"", planned.uri}, {"columns", shown}});
-  std::lock_guard lock(slot->mutex);
+  std::unique_lock lock(slot->mutex, deadline.when());
+  if (!lock.owns_lock()) return OutOfTime(planned.uri);
   if (slot->version != nullptr) return slot->version;
   Hash128 key = model::ManifestKey(manifest->version());
-  auto chunk = options_.store->Get(key);
+  auto chunk = options_.store->Get(key, deadline);
   if (!chunk.ok()) chunk = Publish(key, *bytes);
   if (!chunk.ok()) return chunk.status();
   FB_ASSIGN_OR_RETURN(auto version, Load(*chunk, planned.uri, source));
@@ -153,15 +168,19 @@ Result<std::shared_ptr<const Version>> Catalog::AdoptFiltered(const std::string&
                                                               const std::string& filter,
                                                               std::string manifest) {
   FB_ASSIGN_OR_RETURN(auto view, model::Manifest::View(manifest, nullptr));
-  FB_ASSIGN_OR_RETURN(
-      auto named, FindNamed(options_.named, {.uri = uri,
-                                             .version = view->version(),
-                                             .deadline = Deadline::After(kAdoptTime)}));
+  FB_ASSIGN_OR_RETURN(auto named, FindNamed(options_.named, {.uri = uri,
+                                                             .version = view->version(),
+                                                             .deadline = AdoptEnd()}));
   FB_ASSIGN_OR_RETURN(auto options, WithFilter(named, filter));
   FB_ASSIGN_OR_RETURN(
       auto version,
-      AdoptPlanned({named.uri, options, {named.uri, options, std::move(manifest), {}}}));
+      AdoptPlanned({named.uri, options, {named.uri, options, std::move(manifest), {}}},
+                   AdoptEnd()));
   return Showing(std::move(version), named.columns);
+}
+
+Deadline Catalog::AdoptEnd() const {
+  return Deadline::After(kAdoptTime).StoppedBy(stop_.get_token());
 }
 
 table::DatasetRequest Catalog::Request(const std::string& uri,
@@ -176,9 +195,9 @@ table::DatasetRequest Catalog::Request(const std::string& uri,
 }
 
 // Layouts are kept in the store like manifests: what is lost is read again.
-table::LayoutShelf Catalog::Shelf() {
-  auto find = [this](const Hash128& key) -> std::optional<std::string> {
-    auto chunk = options_.store->Get(key);
+table::LayoutShelf Catalog::Shelf(Deadline deadline) {
+  auto find = [this, deadline](const Hash128& key) -> std::optional<std::string> {
+    auto chunk = options_.store->Get(key, deadline);
     if (!chunk.ok()) return std::nullopt;
     auto mapping = Mapping::Map(chunk->fd->get(), chunk->size, Mapping::Mode::kShared);
     if (!mapping.ok()) return std::nullopt;
@@ -202,20 +221,40 @@ Result<std::shared_ptr<source::Source>> Catalog::SourceFor(
     key.PutString(name);
     key.PutString(value);
   }
+  std::vector<std::shared_ptr<source::Source>> dropped;  // closed outside of the lock
   std::lock_guard lock(mutex_);
-  auto& source = sources_[key.bytes()];
-  if (source == nullptr) {
-    FB_ASSIGN_OR_RETURN(source, options_.open_source(uri, options));
+  auto known = sources_.find(key.bytes());
+  if (known == sources_.end()) {
+    FB_ASSIGN_OR_RETURN(auto source, options_.open_source(uri, options));
+    dropped = TakeIdleSources();
+    known = sources_.emplace(key.bytes(), KeptSource{.source = std::move(source)}).first;
   }
-  return source;
+  known->second.last_use = ++source_uses_;
+  return known->second.source;
+}
+
+// Makes room for one more idle source. Those in use stay, so that others share them.
+std::vector<std::shared_ptr<source::Source>> Catalog::TakeIdleSources() {
+  std::vector<std::shared_ptr<source::Source>> taken;
+  std::vector<decltype(sources_)::iterator> idle;
+  for (auto it = sources_.begin(); it != sources_.end(); ++it) {
+    if (it->second.source.use_count() == 1) idle.push_back(it);
+  }
+  if (idle.size() < kIdleSourcesMax) return taken;
+  std::ranges::sort(idle, {}, [](const auto& it) { return it->second.last_use; });
+  idle.resize(idle.size() - kIdleSourcesMax + 1);
+  for (auto it : idle) {
+    dropped_source_bytes_ += it->second.source->stats().bytes;
+    taken.push_back(std::move(it->second.source));
+    sources_.erase(it);
+  }
+  return taken;
 }
 
 uint64_t Catalog::SourceBytes() const {
   std::lock_guard lock(mutex_);
-  uint64_t bytes = 0;
-  for (const auto& [key, source] : sources_) {
-    if (source != nullptr) bytes += source->stats().bytes;
-  }
+  uint64_t bytes = dropped_source_bytes_;
+  for (const auto& [key, kept] : sources_) bytes += kept.source->stats().bytes;
   return bytes;
 }
 

@@ -1,11 +1,18 @@
 #include "cache/catalog.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <algorithm>
+#include <future>
+#include <latch>
 
 #include "cache/sample_engine.h"
 
 namespace forebay::cache {
 namespace {
+
+using ::testing::HasSubstr;
 
 const std::string kBucket = "mem://bucket";
 const std::string kUri = kBucket + "/events";
@@ -94,6 +101,99 @@ TEST_F(CatalogTest, ASourceIsAnotherForAnyOtherOption) {
   EXPECT_EQ(opened_, 6);
   (void)SourceFor("other://bucket/a", right_);
   EXPECT_EQ(opened_, 7);
+}
+
+// One reader plans, by a source that does not answer; the others wait for it.
+class CatalogSlowPlanTest : public CatalogTest {
+ protected:
+  void SetUp() override {
+    CatalogTest::SetUp();
+    slow_->Add({.before = [this] {
+      reached_.count_down();
+      go_on_.wait();
+    }});
+    planning_ = std::async(std::launch::async, [this] {
+      return slow_catalog_.Open(kUri, {}, Deadline::After(std::chrono::minutes(1)));
+    });
+    reached_.wait();
+  }
+  void TearDown() override {
+    if (!go_on_.try_wait()) go_on_.count_down();
+    EXPECT_TRUE(planning_.get().ok());
+    EXPECT_EQ(slow_->fired(), 1);
+  }
+
+  std::shared_ptr<source::FaultySource> slow_ =
+      std::make_shared<source::FaultySource>(readable_);
+  Catalog slow_catalog_{
+      {.store = store_.get(),
+       .pool = &pool_,
+       .memory = arrow::default_memory_pool(),
+       .open_source = [this](const std::string&, const source::Options&) {
+         return Result<std::shared_ptr<source::Source>>(slow_);
+       }}};
+  std::latch reached_{1}, go_on_{1};
+  std::future<Result<std::shared_ptr<const Version>>> planning_;
+};
+
+TEST_F(CatalogSlowPlanTest, AWaitForAnotherPlanEndsByItsDeadline) {
+  auto open = std::async(std::launch::async, [this] {
+    return slow_catalog_.Open(kUri, {}, Deadline::After(milliseconds(100))).status();
+  });
+  bool ended = open.wait_for(std::chrono::seconds(10)) == std::future_status::ready;
+  EXPECT_TRUE(ended);
+  if (!ended) go_on_.count_down();
+  Status status = open.get();
+  EXPECT_EQ(status.code(), StatusCode::kDeadline) << status;
+  EXPECT_THAT(status.message(), HasSubstr("another reader planned " + kUri));
+}
+
+// Opens a source of its own for each set of options, and counts those that live.
+class CatalogSourcesTest : public CatalogTest {
+ protected:
+  std::shared_ptr<source::Source> Get(int number) {
+    return sources_.SourceFor(kBucket, {{"key", std::to_string(number)}}).ValueOrDie();
+  }
+  size_t alive() const {
+    return static_cast<size_t>(std::ranges::count_if(
+        opened_sources_, [](const auto& source) { return !source.expired(); }));
+  }
+
+  std::vector<std::weak_ptr<source::Source>> opened_sources_;
+  Catalog sources_{{.store = store_.get(),
+                    .pool = &pool_,
+                    .open_source = [this](const std::string&, const source::Options&)
+                        -> Result<std::shared_ptr<source::Source>> {
+                      std::shared_ptr<source::Source> opened =
+                          std::make_shared<source::MemorySource>();
+                      opened->stats().bytes += 1;
+                      opened_sources_.push_back(opened);
+                      return opened;
+                    }}};
+};
+
+TEST_F(CatalogSourcesTest, OfManyOptionsTheLatestAreKept) {
+  for (int i = 0; i < 1000; ++i) (void)Get(i);
+  EXPECT_EQ(alive(), 64U);
+  EXPECT_EQ(sources_.SourceBytes(), 1000U) << "what came from the others counts";
+  (void)Get(936);  // the oldest that is kept, and now the latest
+  EXPECT_EQ(opened_sources_.size(), 1000U);
+  (void)Get(1000);
+  (void)Get(936);
+  EXPECT_EQ(opened_sources_.size(), 1001U);
+  (void)Get(937);
+  EXPECT_EQ(opened_sources_.size(), 1002U) << "it was used longest ago";
+}
+
+TEST_F(CatalogSourcesTest, WhatSomebodyUsesIsKeptAndShared) {
+  std::vector<std::shared_ptr<source::Source>> used;
+  for (int i = 0; i < 100; ++i) used.push_back(Get(i));
+  for (int i = 100; i < 300; ++i) (void)Get(i);
+  EXPECT_EQ(alive(), 164U);
+  for (int i = 0; i < 100; ++i) EXPECT_EQ(Get(i), used[i]) << i;
+  used.clear();
+  for (int i = 300; i < 500; ++i) (void)Get(i);
+  EXPECT_EQ(alive(), 64U) << "the others are idle and were dropped";
 }
 
 TEST_F(CatalogTest, ASourceThatDidNotOpenIsTriedAgain) {

@@ -9,15 +9,13 @@
 
 #include "cache/failed_objects.h"
 #include "cache/unit_chunks.h"
+#include "table/memory_jobs.h"
 
 namespace forebay::cache {
 namespace {
 
 // Units a warm-up has in flight; enough to keep every fill thread busy.
 constexpr size_t kWarmupUnitsMax = 32;
-// Part of the memory that nobody reserves: for estimates that are a little low, and the
-// ends of files that jobs hold while they wait.
-constexpr uint64_t kSpareShare = 16;
 
 size_t FillThreads(size_t wanted) {
   if (wanted > 0) return wanted;
@@ -80,7 +78,7 @@ Engine::Engine(std::unique_ptr<storage::Store> store, const Options& options)
       next_use_(options.next_use ? options.next_use : std::make_shared<NextUse>()),
       blocks_(static_cast<int64_t>(options.fill_memory_bytes / 4)),
       memory_(static_cast<int64_t>(options.fill_memory_bytes), &blocks_),
-      budget_(options.fill_memory_bytes - options.fill_memory_bytes / kSpareShare),
+      budget_(table::ReservableBytes(options.fill_memory_bytes)),
       read_pool_(options.read_threads),
       catalog_({.store = store_.get(),
                 .pool = &read_pool_,
@@ -106,6 +104,19 @@ Engine::Engine(std::unique_ptr<storage::Store> store, const Options& options)
                     return catalog_.SourceFor(uri, with);
                   },
               .named = options.named}) {}
+
+Result<std::unique_ptr<Engine>> Engine::Make(std::unique_ptr<storage::Store> store,
+                                             const Options& options) {
+  std::unique_ptr<Engine> engine(new Engine(std::move(store), options));
+  FB_RETURN_NOT_OK(engine->fills_.status());
+  return engine;
+}
+
+void Engine::Stop() {
+  catalog_.Stop();
+  fills_.Stop();
+  files_.Stop();
+}
 
 Coverage Engine::Covered(const View& view) const {
   Coverage coverage;
@@ -151,8 +162,10 @@ Result<WarmupProgress> Engine::WarmupUnits(const View& view,
   while (next < units.size() || !flights.empty()) {
     while (next < units.size() && flights.size() < kWarmupUnitsMax) {
       uint32_t unit = units[next++];
-      flights.push_back({unit, fills_.Request(view, UnitRefs(view, unit), Need::kSomeday,
-                                              call.client)});
+      flights.push_back({unit, fills_.Request(view, UnitRefs(view, unit),
+                                              {.need = Need::kSomeday,
+                                               .client = call.client,
+                                               .deadline = call.deadline})});
     }
     FB_RETURN_NOT_OK(Collect(view, flights.front(), call.deadline, &progress));
     flights.pop_front();

@@ -33,7 +33,9 @@ class Engine {
     NamedDatasets* named = nullptr;       // as the catalog's
   };
 
-  Engine(std::unique_ptr<storage::Store> store, const Options& options);
+  // kFull when its threads cannot be started.
+  static Result<std::unique_ptr<Engine>> Make(std::unique_ptr<storage::Store> store,
+                                              const Options& options);
 
   Catalog& catalog() { return catalog_; }
   storage::Store& store() { return *store_; }
@@ -47,6 +49,10 @@ class Engine {
   // Gives back memory that decoding has used and does not need now.
   void ReleaseMemory() { memory_.ReleaseUnused(); }
 
+  // Ends plans and fills soon with kCancelled, and all that are asked for later, even if
+  // their source hangs. What is stored is still served.
+  void Stop();
+
   Coverage Covered(const View& view) const;
 
   // Brings every chunk of the view into the store. `report` hears the progress and says
@@ -58,6 +64,8 @@ class Engine {
                                      const WarmupCall& call);
 
  private:
+  Engine(std::unique_ptr<storage::Store> store, const Options& options);
+
   std::unique_ptr<storage::Store> store_;
   std::shared_ptr<NextUse> next_use_;
   BlockMemoryPool blocks_;

@@ -8,6 +8,7 @@
 #include "cache/engine.h"
 #include "cache/sample_engine.h"
 #include "cache/unit_chunks.h"
+#include "support/no_threads.h"
 
 namespace forebay::cache {
 namespace {
@@ -31,16 +32,18 @@ class EngineMemoryTest : public ::testing::Test {
     engine_.reset();
     folder_.Clear();
     memory_->stats().bytes = 0;
-    engine_ = std::make_unique<Engine>(
-        folder_.OpenStore(),
-        Engine::Options{.fill_memory_bytes = shape.memory,
-                        .fill_threads = shape.fill_threads,
-                        .read_threads = shape.read_threads,
-                        .open_source =
-                            [this](const std::string&, const source::Options&) {
-                              return Result<std::shared_ptr<source::Source>>(memory_);
-                            },
-                        .range_bytes = kRangeBytes});
+    engine_ =
+        Engine::Make(
+            folder_.OpenStore(),
+            Engine::Options{.fill_memory_bytes = shape.memory,
+                            .fill_threads = shape.fill_threads,
+                            .read_threads = shape.read_threads,
+                            .open_source =
+                                [this](const std::string&, const source::Options&) {
+                                  return Result<std::shared_ptr<source::Source>>(memory_);
+                                },
+                            .range_bytes = kRangeBytes})
+            .ValueOrDie();
   }
 
   // Files of one row group, and of one unit each. The first is the largest.
@@ -65,7 +68,7 @@ class EngineMemoryTest : public ::testing::Test {
     std::vector<std::vector<ChunkFuture>> units;
     for (uint32_t i = 0; i < view.manifest().units().size(); ++i) {
       units.push_back(engine_->fills().Request(
-          view, UnitChunks(view.manifest(), i, view.columns), Need::kNow, kClient));
+          view, UnitChunks(view.manifest(), i, view.columns), {Need::kNow, kClient}));
     }
     std::vector<Status> out;
     for (const auto& unit : units) {
@@ -159,6 +162,13 @@ TEST_F(EngineMemoryTest, FillsAndPlansShareOneBudget) {
     for (auto& opener : openers) opener.join();
     EXPECT_LE(engine_->memory_peak_bytes(), largest * 3 / 2);
   }
+}
+
+TEST_F(EngineMemoryTest, AnEngineWithoutThreadsIsAnError) {
+  testing_support::NoThreads limit;
+  auto engine = Engine::Make(folder_.OpenStore(), {});
+  EXPECT_EQ(engine.status().code(), StatusCode::kFull);
+  EXPECT_THAT(engine.status().message(), HasSubstr("ulimit -u"));
 }
 
 TEST_F(EngineMemoryTest, AUnitLargerThanTheCapSaysSoAndStopsNobodyElse) {

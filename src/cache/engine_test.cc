@@ -63,7 +63,7 @@ class EngineTest : public ::testing::Test {
     options.open_source = [this](const std::string&, const source::Options&) {
       return Result<std::shared_ptr<source::Source>>(source_);
     };
-    engine_ = std::make_unique<Engine>(*std::move(opened), options);
+    engine_ = Engine::Make(*std::move(opened), options).ValueOrDie();
   }
 
   void Open() {
@@ -86,7 +86,8 @@ class EngineTest : public ::testing::Test {
   }
 
   Status FetchAll() {
-    for (auto& future : engine_->fills().Request(view_, AllRefs(), Need::kNow, kClient)) {
+    for (auto& future :
+         engine_->fills().Request(view_, AllRefs(), {Need::kNow, kClient})) {
       if (!future.get().ok()) return future.get().status();
     }
     return Status::OK();
@@ -196,7 +197,7 @@ TEST_F(EngineTest, AnAdoptedManifestIsTheSameVersion) {
 
 TEST_F(EngineTest, ForgottenClientsLeaveNoQueue) {
   Open();
-  auto futures = engine_->fills().Request(view_, AllRefs(), Need::kSoon, kClient);
+  auto futures = engine_->fills().Request(view_, AllRefs(), {Need::kSoon, kClient});
   engine_->fills().Forget(kClient);
   EXPECT_EQ(engine_->fills().counters().queued, 0);
   for (auto& future : futures) {
@@ -260,11 +261,11 @@ TEST_F(EngineTest, TwoProjectionsShareTheirWideChunks) {
   ASSERT_TRUE(view_.manifest().IsWide(0, 0));
   View ids = view_;
   ids.columns = {0};
-  for (auto& future : engine_->fills().Request(ids, {{0, 0}}, Need::kNow, kClient)) {
+  for (auto& future : engine_->fills().Request(ids, {{0, 0}}, {Need::kNow, kClient})) {
     ASSERT_TRUE(future.get().ok());
   }
   uint64_t before = bytes_read();
-  for (auto& future : engine_->fills().Request(view_, {{0, 0}}, Need::kNow, kClient)) {
+  for (auto& future : engine_->fills().Request(view_, {{0, 0}}, {Need::kNow, kClient})) {
     ASSERT_TRUE(future.get().ok());
   }
   EXPECT_EQ(bytes_read(), before);

@@ -30,13 +30,15 @@ std::vector<std::string> FailedObjects(source::Source& source,
                                        const std::vector<model::Object>& objects,
                                        const Status& failure, Deadline deadline) {
   if (objects.empty()) return {failure.message()};
+  // A fill that was cancelled says nothing about its objects.
+  bool look = objects.size() > 1 && failure.code() != StatusCode::kCancelled;
   std::vector<std::string> failures;
   auto add = [&](const model::Object& object, const Status& why) {
     failures.push_back(fmt::format("{}: {}", RedactUri(object.uri), why.message()));
   };
-  Deadline end = Deadline::After(std::min(kLookTime, deadline.Remaining()));
+  Deadline end = deadline.Within(kLookTime);
   for (const model::Object& object : objects) {
-    if (objects.size() == 1 || failures.size() == kNamesMax || end.passed()) break;
+    if (!look || failures.size() == kNamesMax || end.passed()) break;
     Status status = Look(source, object, end);
     if (!status.ok() && status.code() != StatusCode::kDeadline) add(object, status);
   }

@@ -107,7 +107,7 @@ bool ReadStored(const FilesVersion& version, uint32_t file, std::span<std::byte>
                 const FileFillContext& context) {
   Hash128 key = version.Key({file, 0});
   if (!context.store->Contains(key)) return false;
-  auto chunk = context.store->Get(key);
+  auto chunk = context.store->Get(key, context.deadline);
   if (!chunk.ok() || chunk->size != into.size()) return false;
   ssize_t got = ::pread(chunk->fd->get(), into.data(), into.size(), 0);
   return got == static_cast<ssize_t>(into.size());
@@ -116,8 +116,8 @@ bool ReadStored(const FilesVersion& version, uint32_t file, std::span<std::byte>
 // The packs of the version before, for what did not change since.
 class OldPacks {
  public:
-  OldPacks(const FilesVersion& version, storage::Store& store)
-      : version_(version), store_(store) {}
+  OldPacks(const FilesVersion& version, const FileFillContext& context)
+      : version_(version), context_(context) {}
 
   // Opens the pack that has the file, if it is the same file and the pack is stored.
   void Look(uint32_t file) {
@@ -133,7 +133,7 @@ class OldPacks {
     if (!old.Contains(ref)) return;
     auto [at, fresh] = packs_.try_emplace(ref.range);
     if (fresh) {
-      auto chunk = store_.Get(model::FileChunkKey(old, ref));
+      auto chunk = context_.store->Get(model::FileChunkKey(old, ref), context_.deadline);
       if (chunk.ok()) at->second = *std::move(chunk);
     }
     if (at->second.fd != nullptr) {
@@ -151,7 +151,7 @@ class OldPacks {
 
  private:
   const FilesVersion& version_;
-  storage::Store& store_;
+  const FileFillContext& context_;
   std::map<uint32_t, storage::Chunk> packs_;
   std::unordered_map<uint32_t, std::pair<const storage::Chunk*, off_t>> places_;
 };
@@ -160,7 +160,7 @@ Status ReadPack(const FilesVersion& version, ChunkRef ref, std::span<std::byte> 
                 const FileFillContext& context) {
   const model::FilesManifest& manifest = *version.manifest;
   std::span<const uint32_t> members = manifest.members(manifest.packs()[ref.range]);
-  OldPacks old(version, *context.store);
+  OldPacks old(version, context);
   for (uint32_t file : members) old.Look(file);
   return ParallelFor(*context.objects, members.size(), [&](size_t i) -> Status {
     const model::FileRecord& file = manifest.files()[members[i]];

@@ -13,6 +13,7 @@ struct FileFills::Job {
   model::ChunkRef ref;
   Hash128 key;
   Rank rank{static_cast<int>(Need::kSomeday), 0};
+  Need need = Need::kSomeday;  // of those who asked, also since it started
   bool started = false;
   bool waits = false;  // for fills of other nodes
   std::set<ClientId> clients;
@@ -50,98 +51,124 @@ bool WaitsForOthers(const FilesVersion& version, model::ChunkRef ref) {
          version.peers->WaitsForFills(model::FilePlacement(*version.manifest, ref));
 }
 
-ChunkFuture Ready(storage::Chunk chunk) {
+ChunkFuture Ready(Result<storage::Chunk> chunk) {
   std::promise<Result<Brought>> promise;
-  promise.set_value(Brought{std::move(chunk)});
+  if (chunk.ok()) {
+    promise.set_value(Brought{*std::move(chunk)});
+  } else {
+    promise.set_value(chunk.status());
+  }
   return promise.get_future().share();
 }
+
+Status Stopping() { return Status::Cancelled("the node is stopping"); }
 
 }  // namespace
 
 FileFills::FileFills(Options options)
-    : options_(options),
-      budget_(options.memory_bytes_max),
-      objects_(options.object_threads) {
-  for (size_t i = 0; i < std::max<size_t>(options.thread_count, 1); ++i) {
+    : options_(options), budget_(options.memory_bytes_max) {}
+
+Status FileFills::StartThreads() {
+  if (!threads_.empty()) return Status::OK();
+  for (size_t i = 0; i < std::max<size_t>(options_.thread_count, 1); ++i) {
     auto thread = StartThread([this] { Work(); });
-    if (!thread.ok() && i == 0) Die(thread.status());
+    if (!thread.ok() && i == 0) return thread.status();
     if (!thread.ok()) break;  // those that run do it all
     threads_.push_back(*std::move(thread));
   }
+  objects_ = std::make_unique<ThreadPool>(options_.object_threads);
+  return Status::OK();
 }
 
 FileFills::~FileFills() {
+  Stop();
+  for (std::thread& thread : threads_) thread.join();
+}
+
+void FileFills::Stop() {
   {
     std::lock_guard lock(mutex_);
     stopping_ = true;
     for (auto& [rank, job] : queue_) {
-      job->promise.set_value(Status::Cancelled("the node is stopping"));
+      job->promise.set_value(Stopping());
       jobs_.erase(job->key);
     }
+    counters_.queued -= queue_.size();
     queue_.clear();
   }
+  stop_.request_stop();
   wake_.notify_all();
-  for (std::thread& thread : threads_) thread.join();
 }
 
 std::vector<FileFills::Asked> FileFills::Request(const Version& version,
                                                  const std::vector<model::ChunkRef>& refs,
-                                                 Need need, ClientId client) {
+                                                 const RequestOptions& with) {
   std::vector<Asked> asked;
   asked.reserve(refs.size());
   for (const model::ChunkRef& ref : refs) {
-    asked.push_back(Ask(version, ref, need, client));
+    asked.push_back(RequestOne(version, ref, with));
     wake_.notify_one();
   }
   return asked;
 }
 
-FileFills::Asked FileFills::Ask(const Version& version, model::ChunkRef ref, Need need,
-                                ClientId client) {
+FileFills::Asked FileFills::RequestOne(const Version& version, model::ChunkRef ref,
+                                       const RequestOptions& with) {
+  auto answered = [](const Result<storage::Chunk>& stored) {
+    return stored.ok() || stored.status().code() == StatusCode::kDeadline;
+  };
   if (ref.group != model::kPackGroup) {
     if (auto pack = version->manifest->PackOf(ref.range)) {
-      auto stored = options_.store->Get(version->Key(*pack));
-      if (stored.ok()) return {*pack, Ready(*std::move(stored))};
+      auto stored = options_.store->Get(version->Key(*pack), with.deadline);
+      if (answered(stored)) return {*pack, Ready(std::move(stored))};
       // Who will need a small file will need its neighbours.
-      if (need != Need::kNow) return Ask(version, *pack, need, client);
+      if (with.need != Need::kNow) return RequestOne(version, *pack, with);
     }
   }
-  auto stored = options_.store->Get(version->Key(ref));
-  if (stored.ok()) return {ref, Ready(*std::move(stored))};
-  return {ref, Join(version, ref, need, client)};
+  auto stored = options_.store->Get(version->Key(ref), with.deadline);
+  if (answered(stored)) return {ref, Ready(std::move(stored))};
+  return {ref, Join(version, ref, with)};
 }
 
-ChunkFuture FileFills::Join(const Version& version, model::ChunkRef ref, Need need,
-                            ClientId client) {
+ChunkFuture FileFills::Join(const Version& version, model::ChunkRef ref,
+                            const RequestOptions& with) {
   Hash128 key = version->Key(ref);
   std::lock_guard lock(mutex_);
+  if (stopping_) return Ready(Stopping());
   auto& job = jobs_[key];
   if (job == nullptr) {
     // It may have come between the look into the store and the lock.
     if (options_.store->Contains(key)) {
-      if (auto stored = options_.store->Get(key); stored.ok()) {
+      // Not waited for, since the mutex is held.
+      auto stored = options_.store->Get(key, Deadline::After(milliseconds(0)));
+      if (stored.ok()) {
         jobs_.erase(key);
-        return Ready(*std::move(stored));
+        return Ready(std::move(stored));
       }
+    }
+    if (Status started = StartThreads(); !started.ok()) {
+      jobs_.erase(key);
+      return Ready(started);
     }
     job = std::make_shared<Job>();
     job->version = version;
     job->ref = ref;
     job->key = key;
     job->waits = WaitsForOthers(*version, ref);
-    job->rank = {static_cast<int>(need), next_age_++};
+    job->rank = {static_cast<int>(with.need), next_age_++};
     queue_[job->rank] = job;
     ++counters_.queued;
   }
-  Raise(*job, need, client);
+  Raise(*job, with);
   return job->future;
 }
 
-void FileFills::Raise(Job& job, Need need, ClientId client) {
-  job.clients.insert(client);
-  if (job.started || static_cast<int>(need) >= job.rank.first) return;
+void FileFills::Raise(Job& job, const RequestOptions& with) {
+  job.clients.insert(with.client);
+  job.need = std::min(job.need, with.need);
+  if (job.started || static_cast<int>(with.need) >= job.rank.first) return;
   auto node = queue_.extract(job.rank);
-  job.rank.first = static_cast<int>(need);
+  job.rank.first = static_cast<int>(with.need);
   node.key() = job.rank;
   queue_.insert(std::move(node));
 }
@@ -241,12 +268,13 @@ void FileFills::Work() {
 }
 
 void FileFills::Run(Job& job, std::unique_lock<std::mutex>& lock) {
-  FileFillContext context{.store = options_.store,
-                          .ranges = options_.read_pool,
-                          .objects = &objects_,
-                          .memory = {.budget = &budget_, .pool = options_.memory},
-                          .deadline = Deadline::After(options_.fill_timeout),
-                          .hurried = job.hurried()};
+  FileFillContext context{
+      .store = options_.store,
+      .ranges = options_.read_pool,
+      .objects = objects_.get(),
+      .memory = {.budget = &budget_, .pool = options_.memory},
+      .deadline = Deadline::After(options_.fill_timeout).StoppedBy(stop_.get_token()),
+      .hurried = job.hurried()};
   lock.unlock();
   auto filled = FromPeersOrSource(*job.version, job.ref, context);
   lock.lock();
@@ -254,12 +282,12 @@ void FileFills::Run(Job& job, std::unique_lock<std::mutex>& lock) {
   if (!filled.ok()) {
     ++counters_.failed_fills;
     spdlog::debug("a fill of files failed: {}", filled.status().ToString());
-    job.promise.set_value(filled.status());
+    job.promise.set_value(stopping_ ? Stopping() : filled.status());
     return;
   }
   ++counters_.fills;
   ++counters_.chunks;
-  job.promise.set_value(Brought{std::move(filled->chunk), filled->times});
+  job.promise.set_value(BroughtFor(job.need, std::move(filled->chunk), filled->times));
   NoteSingle(job);
 }
 

@@ -42,23 +42,30 @@ class FileFills {
   };
 
   explicit FileFills(Options options);
-  ~FileFills();  // running fills end, queued ones are cancelled
+  ~FileFills();  // stops, and waits for running fills to end
 
   std::vector<Asked> Request(const Version& version,
-                             const std::vector<model::ChunkRef>& refs, Need need,
-                             ClientId client);
+                             const std::vector<model::ChunkRef>& refs,
+                             const RequestOptions& with);
   // Drops queued fills that nobody else asked for.
   void Forget(ClientId client);
+  // Fills that wait or run end soon with kCancelled, and so does what is asked for later
+  // and not stored.
+  void Stop();
   FillQueue::Counters counters() const;
 
  private:
   struct Job;
   using Rank = std::pair<int, uint64_t>;  // need, then age
 
-  Asked Ask(const Version& version, model::ChunkRef ref, Need need, ClientId client);
-  ChunkFuture Join(const Version& version, model::ChunkRef ref, Need need,
-                   ClientId client);
-  void Raise(Job& job, Need need, ClientId client);
+  // Where none runs; the lock is held. kFull: this request fails, the next one tries
+  // again.
+  Status StartThreads();
+  Asked RequestOne(const Version& version, model::ChunkRef ref,
+                   const RequestOptions& with);
+  ChunkFuture Join(const Version& version, model::ChunkRef ref,
+                   const RequestOptions& with);
+  void Raise(Job& job, const RequestOptions& with);
   void NoteSingle(const Job& job);
   // What the running fills of one tree take.
   struct Share {
@@ -75,10 +82,11 @@ class FileFills {
 
   Options options_;
   MemoryBudget budget_;
-  ThreadPool objects_;
+  std::unique_ptr<ThreadPool> objects_;  // starts with the other threads
   mutable std::mutex mutex_;
   std::condition_variable wake_;
   bool stopping_ = false;
+  std::stop_source stop_;  // of running fills
   uint64_t next_age_ = 0;
   size_t packs_running_ = 0;
   size_t waiting_running_ = 0;  // of jobs that wait for fills of other nodes

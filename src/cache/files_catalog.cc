@@ -39,6 +39,7 @@ struct FilesCatalog::Listing {
 Result<std::shared_ptr<const FilesVersion>> FilesCatalog::Open(
     const std::string& uri, const source::Options& options, Deadline deadline) {
   FB_RETURN_NOT_OK(model::CheckFilesOptions(options));
+  deadline = deadline.StoppedBy(stop_.get_token());
   if (uri.starts_with(kNamedScheme)) {
     FB_ASSIGN_OR_RETURN(auto named, FindNamed(options_.named, {.uri = uri,
                                                                .options = options,
@@ -52,12 +53,16 @@ Result<std::shared_ptr<const FilesVersion>> FilesCatalog::Open(
   if (!lock.owns_lock()) return OutOfTime(uri);
   FB_ASSIGN_OR_RETURN(auto lister, List(source, uri, listing.get(), deadline));
   FB_ASSIGN_OR_RETURN(auto version,
-                      Load(uri, lister->BuildManifest(), std::move(source)));
+                      Load(uri, lister->BuildManifest(), std::move(source), deadline));
   bool changed = listing->last == nullptr ||
                  listing->last->version() != version->manifest->version();
   if (changed) listing->previous = std::exchange(listing->last, version->manifest);
   version->previous = listing->previous;
   return std::shared_ptr<const FilesVersion>(std::move(version));
+}
+
+Deadline FilesCatalog::AdoptEnd() const {
+  return Deadline::After(kAdoptTime).StoppedBy(stop_.get_token());
 }
 
 bool FilesCatalog::IsStale(const Listing& listing) const {
@@ -90,12 +95,12 @@ Result<std::shared_ptr<const FilesVersion>> FilesCatalog::Adopt(
   }
   auto bytes = std::make_shared<const std::string>(std::move(manifest_bytes));
   FB_ASSIGN_OR_RETURN(auto manifest, model::FilesManifest::View(*bytes, bytes));
-  FB_ASSIGN_OR_RETURN(
-      auto named, FindNamed(options_.named, {.uri = uri,
-                                             .options = options,
-                                             .version = manifest->version(),
-                                             .is_files = true,
-                                             .deadline = Deadline::After(kAdoptTime)}));
+  FB_ASSIGN_OR_RETURN(auto named,
+                      FindNamed(options_.named, {.uri = uri,
+                                                 .options = options,
+                                                 .version = manifest->version(),
+                                                 .is_files = true,
+                                                 .deadline = AdoptEnd()}));
   named.manifest = *bytes;
   return AdoptNamed(uri, std::move(named));
 }
@@ -117,7 +122,7 @@ Result<std::shared_ptr<FilesVersion>> FilesCatalog::LoadBrought(
   // A manifest names objects below its root: that must be a place that may be read.
   std::string root = std::string(manifest->root()) + "/";
   FB_RETURN_NOT_OK(options_.open_source(root, from.options).status());
-  return Load(from.uri, from.manifest, std::move(source));
+  return Load(from.uri, from.manifest, std::move(source), AdoptEnd());
 }
 
 std::shared_ptr<FilesCatalog::Listing> FilesCatalog::ListingOf(const Key& key) {
@@ -138,11 +143,11 @@ std::shared_ptr<FilesCatalog::Listing> FilesCatalog::ListingOf(const Key& key) {
 
 Result<std::shared_ptr<FilesVersion>> FilesCatalog::Load(
     const std::string& uri, const std::string& bytes,
-    std::shared_ptr<source::Source> source) {
+    std::shared_ptr<source::Source> source, Deadline deadline) {
   FB_ASSIGN_OR_RETURN(auto plain, model::FilesManifest::View(bytes, Unowned(bytes)));
   Hash128 key = model::FilesManifestKey(plain->version());
   auto version = std::make_shared<FilesVersion>();
-  auto stored = options_.store->Get(key);
+  auto stored = options_.store->Get(key, deadline);
   if (!stored.ok() || stored->size != bytes.size()) {
     FB_ASSIGN_OR_RETURN(auto writer, options_.store->Create(
                                          key, model::ChunkKind::kManifest, bytes.size()));

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <stop_token>
 #include <string>
 
 #include "base/clock.h"
@@ -40,12 +41,16 @@ class FilesCatalog {
   Result<std::shared_ptr<const FilesVersion>> Adopt(const std::string& uri,
                                                     const source::Options& options,
                                                     std::string manifest_bytes);
+  // Listings that run end soon, and so do those that are asked for later.
+  void Stop() { stop_.request_stop(); }
 
  private:
   struct Listing;  // one per place; its mutex is the single flight
   using Key = std::pair<std::string, source::Options>;
 
   std::shared_ptr<Listing> ListingOf(const Key& key);
+  // When an adoption that begins now must have ended.
+  Deadline AdoptEnd() const;
   bool IsStale(const Listing& listing) const;
   Result<std::unique_ptr<files::Lister>> List(std::shared_ptr<source::Source> source,
                                               const std::string& uri, Listing* listing,
@@ -55,9 +60,11 @@ class FilesCatalog {
   Result<std::shared_ptr<FilesVersion>> LoadBrought(const NamedDataset& from);
   Result<std::shared_ptr<FilesVersion>> Load(const std::string& uri,
                                              const std::string& bytes,
-                                             std::shared_ptr<source::Source> source);
+                                             std::shared_ptr<source::Source> source,
+                                             Deadline deadline);
 
   Options options_;
+  std::stop_source stop_;
   std::mutex mutex_;
   std::map<Key, std::shared_ptr<Listing>> listings_;
 };

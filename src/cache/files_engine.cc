@@ -32,11 +32,16 @@ std::vector<model::Object> ObjectsOf(const FilesManifest& manifest, ChunkRef ref
 
 class Warming {
  public:
-  Warming(FileFills& fills, const FilesEngine::Version& version, ClientId client)
-      : fills_(fills), version_(version), client_(client) {}
+  Warming(FileFills& fills, const FilesEngine::Version& version, const WarmupCall& call)
+      : fills_(fills),
+        version_(version),
+        client_(call.client),
+        deadline_(call.deadline) {}
 
   void Start(ChunkRef ref) {
-    auto asked = fills_.Request(version_, {ref}, Need::kSomeday, client_);
+    auto asked = fills_.Request(
+        version_, {ref},
+        {.need = Need::kSomeday, .client = client_, .deadline = deadline_});
     flights_.push_back({ref, std::move(asked[0].future)});
   }
   size_t in_flight() const { return flights_.size(); }
@@ -66,6 +71,7 @@ class Warming {
   FileFills& fills_;
   const FilesEngine::Version& version_;
   const ClientId client_;
+  const Deadline deadline_;
   std::deque<std::pair<ChunkRef, ChunkFuture>> flights_;
 };
 
@@ -92,6 +98,11 @@ FileFills& FilesEngine::fills() {
 void FilesEngine::Forget(ClientId client) {
   std::lock_guard lock(mutex_);
   if (fills_ != nullptr) fills_->Forget(client);
+}
+
+void FilesEngine::Stop() {
+  catalog_.Stop();
+  fills().Stop();
 }
 
 FillQueue::Counters FilesEngine::counters() const {
@@ -143,7 +154,7 @@ Result<WarmupProgress> FilesEngine::WarmupChunks(const Version& version,
   }
   progress.chunk_count = chunks.size();
   uint64_t before = version->source->stats().bytes;
-  Warming warming(fills(), version, call.client);
+  Warming warming(fills(), version, call);
   Status status;
   auto collect = [&] {
     status = warming.Collect(call.deadline, &progress);

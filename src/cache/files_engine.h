@@ -32,6 +32,8 @@ class FilesEngine {
   // Its threads start with the first files that are asked for.
   FileFills& fills();
   void Forget(ClientId client);
+  // Listings and fills end soon with kCancelled; new ones do, too.
+  void Stop();
   FillQueue::Counters counters() const;
 
   Coverage Covered(const FilesVersion& version) const;

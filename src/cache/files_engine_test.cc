@@ -11,6 +11,7 @@
 
 #include "source/faulty_source.h"
 #include "source/memory_source.h"
+#include "support/no_threads.h"
 
 namespace forebay::cache {
 namespace {
@@ -63,7 +64,7 @@ class FilesEngineTest : public ::testing::Test {
   }
   FileFills::Asked Ask(const FilesEngine::Version& version, ChunkRef ref,
                        Need need = Need::kNow) {
-    return engine_->fills().Request(version, {ref}, need, kClient)[0];
+    return engine_->fills().Request(version, {ref}, {need, kClient})[0];
   }
   static std::string Bytes(const FileFills::Asked& asked) {
     const Result<Brought>& brought = asked.future.get();
@@ -190,6 +191,18 @@ TEST_F(FilesEngineTest, AnObjectThatChangedIsNamedAndNothingOfItKept) {
   EXPECT_EQ(progress.rows_done, 0);
 }
 
+TEST_F(FilesEngineTest, AtTheLimitOfThreadsOneRequestFailsAndTheNextTriesAgain) {
+  std::string bytes = Put("a", 1000);
+  auto version = Open();
+  {
+    testing_support::NoThreads limit;
+    auto refused = Ask(version, Ref(version, "a")).future.get();
+    EXPECT_EQ(refused.status().code(), StatusCode::kFull);
+    EXPECT_THAT(refused.status().message(), HasSubstr("ulimit -u"));
+  }
+  EXPECT_EQ(Bytes(Ask(version, Ref(version, "a"))), bytes);
+}
+
 TEST_F(FilesEngineTest, AFailureIsTriedAgainWhenAskedAgain) {
   std::string bytes = Put("x", 100'000);
   auto version = Open();
@@ -241,7 +254,7 @@ TEST_F(FilesEngineTest, ForgetsWhatALeavingClientWanted) {
   auto version = Open();
   std::vector<ChunkRef> refs;
   for (uint32_t i = 0; i < 300; ++i) refs.push_back({i, 0});
-  auto asked = engine_->fills().Request(version, refs, Need::kSomeday, kClient);
+  auto asked = engine_->fills().Request(version, refs, {Need::kSomeday, kClient});
   engine_->Forget(kClient);
   int cancelled = 0;
   for (auto& each : asked) {
@@ -249,6 +262,61 @@ TEST_F(FilesEngineTest, ForgetsWhatALeavingClientWanted) {
   }
   EXPECT_EQ(engine_->counters().queued, 0);
   EXPECT_EQ(engine_->counters().fills + static_cast<uint64_t>(cancelled), 300);
+}
+
+TEST_F(FilesEngineTest, AReaderWhoJoinsAWarmUpGetsWhatNoTierTook) {
+  storage::StoreOptions full;
+  full.tiers =
+      storage::TiersOf({{.medium = model::Medium::kMem, .path = "", .quota_bytes = 1}});
+  auto store = storage::Store::Open(std::move(full)).ValueOrDie();
+  options_.store = store.get();
+  engine_ = std::make_unique<FilesEngine>(options_);
+  std::string bytes = Put("x", 100'000);
+  Put("y", 100'000);
+  auto version = Open();
+  auto counted = Ask(version, Ref(version, "y"), Need::kSomeday);
+  EXPECT_TRUE(counted.future.get().ok());
+  EXPECT_EQ(store->Stats().borrowed_bytes, 0U) << "a warm-up holds no memory";
+  std::promise<void> answer;
+  auto answered = answer.get_future().share();
+  source_->Add({.uri_contains = "/x", .before = [answered] { answered.wait(); }});
+  auto warmed = Ask(version, Ref(version, "x"), Need::kSomeday);
+  while (source_->fired() < 1) std::this_thread::yield();
+  auto read = Ask(version, Ref(version, "x"));
+  answer.set_value();
+  EXPECT_EQ(Bytes(read), bytes);
+  engine_.reset();  // before its store
+}
+
+TEST_F(FilesEngineTest, StopEndsFillsWhoseSourceHangs) {
+  Put("small.bin", 10);
+  Put("large.bin", 70 * kMiB);
+  auto version = Open();
+  source_->Add({.times = 3, .hang = true});
+  auto small = Ask(version, Ref(version, "small.bin"));
+  auto streamed = Ask(version, Ref(version, "large.bin"), Need::kSoon);
+  while (source_->fired() < 2) std::this_thread::yield();
+  auto start = std::chrono::steady_clock::now();
+  engine_->Stop();
+  EXPECT_EQ(small.future.get().status().code(), StatusCode::kCancelled);
+  EXPECT_EQ(streamed.future.get().status().code(), StatusCode::kCancelled);
+  auto late = Ask(version, Ref(version, "small.bin"));
+  EXPECT_EQ(late.future.get().status().code(), StatusCode::kCancelled);
+  engine_.reset();
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(2));
+}
+
+TEST_F(FilesEngineTest, StopEndsAListingThatHangs) {
+  Put("small.bin", 10);
+  source_->Add({.call = source::Call::kList, .hang = true});
+  auto opened = std::async(std::launch::async, [this] {
+    return engine_->catalog().Open(kUri, {}, Deadline::After(std::chrono::seconds(10)));
+  });
+  while (source_->fired() == 0) std::this_thread::yield();
+  auto start = std::chrono::steady_clock::now();
+  engine_->Stop();
+  EXPECT_FALSE(opened.get().ok());
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(2));
 }
 
 TEST_F(FilesEngineTest, ATreeWhoseSourceHangsLeavesThreadsToOthers) {

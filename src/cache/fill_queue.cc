@@ -38,7 +38,14 @@ ChunkFuture Ready(Result<storage::Chunk> result) {
   return promise.get_future().share();
 }
 
+Status Stopping() { return Status::Cancelled("the node is stopping"); }
+
 }  // namespace
+
+Brought BroughtFor(Need need, storage::Chunk chunk, FillTimes times) {
+  if (need == Need::kSomeday && chunk.borrowed) chunk.fd = nullptr;
+  return {std::move(chunk), times};
+}
 
 FillQueue::FillQueue(Options options) : options_(options) {
   for (size_t i = 0; i < std::max<size_t>(options.thread_count, 1); ++i) {
@@ -48,48 +55,57 @@ FillQueue::FillQueue(Options options) : options_(options) {
         threads_.push_back(*std::move(thread));
         continue;
       }
-      // A node without one of each kind would keep readers waiting for ever.
-      if (i == 0) Die(thread.status());
-      spdlog::warn("{} fills run at once instead of {}: {}", i, options.thread_count,
-                   thread.status().message());
+      // Without one of each kind readers would wait for ever.
+      if (i == 0) {
+        status_ = thread.status();
+      } else {
+        spdlog::warn("{} fills run at once instead of {}: {}", i, options.thread_count,
+                     thread.status().message());
+      }
       return;
     }
   }
 }
 
 FillQueue::~FillQueue() {
+  Stop();
+  for (std::thread& thread : threads_) thread.join();
+}
+
+void FillQueue::Stop() {
   {
     std::lock_guard lock(mutex_);
     stopping_ = true;
-    for (auto& [rank, job] : queue_) {
-      FinishJob(*job, Status::Cancelled("the node is stopping"));
+    while (!queue_.empty()) {
+      auto job = queue_.begin()->second;
+      Dequeue(*job);
+      FinishJob(*job, Stopping());
     }
-    queue_.clear();
-    for (Job* job : awaiting_memory_)
-      Drop(*job, Status::Cancelled("the node is stopping"));
+    for (Job* job : awaiting_memory_) Drop(*job, Stopping());
   }
+  stop_.request_stop();
   wake_.notify_all();
-  for (std::thread& thread : threads_) thread.join();
 }
 
 std::vector<ChunkFuture> FillQueue::Request(const View& view,
                                             const std::vector<model::ChunkRef>& refs,
-                                            Need need, ClientId client) {
+                                            const RequestOptions& with) {
   std::vector<ChunkFuture> futures;
   futures.reserve(refs.size());
   for (const model::ChunkRef& ref : refs) {
-    auto stored = options_.store->Get(view.Key(ref));
-    futures.push_back(stored.ok() ? Ready(std::move(stored))
-                                  : Join(view, ref, need, client));
+    auto stored = options_.store->Get(view.Key(ref), with.deadline);
+    bool answered = stored.ok() || stored.status().code() == StatusCode::kDeadline;
+    futures.push_back(answered ? Ready(std::move(stored)) : Join(view, ref, with));
   }
   wake_.notify_all();
   return futures;
 }
 
-ChunkFuture FillQueue::Join(const View& view, model::ChunkRef ref, Need need,
-                            ClientId client) {
+ChunkFuture FillQueue::Join(const View& view, model::ChunkRef ref,
+                            const RequestOptions& with) {
   Hash128 key = view.Key(ref);
   std::lock_guard lock(mutex_);
+  if (stopping_) return Ready(Stopping());
   auto found = pending_.find(key);
   if (found == pending_.end()) {
     uint32_t unit = view.manifest().ranges()[ref.range].unit;
@@ -97,14 +113,15 @@ ChunkFuture FillQueue::Join(const View& view, model::ChunkRef ref, Need need,
     found = pending_.find(key);
     if (found == pending_.end()) return StoredSince(key);
   }
-  if (auto job = found->second->job.lock()) Raise(job, need, client);
+  if (auto job = found->second->job.lock()) Raise(job, with);
   return found->second->future;
 }
 
+// The mutex is held, so this waits for nothing. Readers ask again.
 ChunkFuture FillQueue::StoredSince(const Hash128& key) {
-  auto stored = options_.store->Get(key);
+  auto stored = options_.store->Get(key, Deadline::After(milliseconds(0)));
   if (stored.ok()) return Ready(std::move(stored));
-  return Ready(Status::Cancelled("a chunk was evicted while it was asked for"));
+  return Ready(Status::Cancelled("a chunk came and went while it was asked for"));
 }
 
 // Groups of one unit asked for together share a job, and with it one decode.
@@ -158,11 +175,11 @@ void FillQueue::Cover(const std::shared_ptr<Job>& job, uint32_t group) {
   std::ranges::sort(job->request.chunks, {}, &FillChunk::ref);
 }
 
-void FillQueue::Raise(const std::shared_ptr<Job>& job, Need need, ClientId client) {
-  job->clients.insert(client);
-  if (static_cast<int>(need) >= job->rank.first) return;
+void FillQueue::Raise(const std::shared_ptr<Job>& job, const RequestOptions& with) {
+  job->clients.insert(with.client);
+  if (static_cast<int>(with.need) >= job->rank.first) return;
   if (!job->started) queue_.erase(job->rank);
-  job->rank.first = static_cast<int>(need);
+  job->rank.first = static_cast<int>(with.need);
   job->urgency = job->rank.first;
   if (!job->started) {
     queue_[job->rank] = job;
@@ -241,28 +258,29 @@ void FillQueue::AwaitJob(bool waits, std::unique_lock<std::mutex>& lock) {
 }
 
 Status FillQueue::RunJob(Job& job, std::unique_lock<std::mutex>& lock) {
-  FillContext context{.store = options_.store,
-                      .memory = options_.memory,
-                      .pool = options_.read_pool,
-                      .footers = options_.footers,
-                      .deadline = Deadline::After(options_.unit_timeout),
-                      .reserve = {},
-                      .on_chunk = {}};
+  FillContext context{
+      .store = options_.store,
+      .memory = options_.memory,
+      .pool = options_.read_pool,
+      .footers = options_.footers,
+      .deadline = Deadline::After(options_.unit_timeout).StoppedBy(stop_.get_token()),
+      .reserve = {},
+      .on_chunk = {}};
   if (options_.budget != nullptr) {
     context.reserve = [this, &job, &context](const MemoryNeed& need) {
-      return AwaitMemory(job, {.bytes = need.bytes,
-                               .alone = need.alone,
-                               .urgency = &job.urgency,
-                               .deadline = context.deadline,
-                               .stop = job.stop.get_token(),
-                               .instead_of = need.instead_of});
+      return AwaitMemory(job,
+                         {.bytes = need.bytes,
+                          .alone = need.alone,
+                          .urgency = &job.urgency,
+                          .deadline = context.deadline.StoppedBy(job.stop.get_token()),
+                          .instead_of = need.instead_of});
     };
   }
-  context.on_chunk = [this](const FillChunk& chunk, const storage::Chunk& stored,
-                            FillTimes times) {
+  context.on_chunk = [this, &job](const FillChunk& chunk, const storage::Chunk& stored,
+                                  FillTimes times) {
     std::lock_guard relock(mutex_);
     ++counters_.chunks;
-    Resolve(chunk.key, Brought{stored, times});
+    Resolve(chunk.key, BroughtFor(static_cast<Need>(job.rank.first), stored, times));
   };
   FillRequest request = job.request;
   if (request.chunks.empty()) return Status::OK();  // others brought them meanwhile
@@ -270,14 +288,14 @@ Status FillQueue::RunJob(Job& job, std::unique_lock<std::mutex>& lock) {
   Status status = Fill(request, context);
   if (!status.ok()) spdlog::debug("a fill failed: {}", status.ToString());
   lock.lock();
-  return status;
+  return !status.ok() && stopping_ ? Stopping() : status;
 }
 
 Result<Reservation> FillQueue::AwaitMemory(Job& job, MemoryBudget::Request request) {
   {
     std::lock_guard lock(mutex_);
     awaiting_memory_.insert(&job);
-    if (stopping_) Drop(job, Status::Cancelled("the node is stopping"));
+    if (stopping_) Drop(job, Stopping());
   }
   auto reserved = options_.budget->Reserve(request);
   std::lock_guard lock(mutex_);

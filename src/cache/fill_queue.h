@@ -15,6 +15,7 @@
 #include <memory>
 #include <mutex>
 #include <set>
+#include <stop_token>
 #include <thread>
 #include <tuple>
 #include <unordered_map>
@@ -40,6 +41,18 @@ enum class Need : int {
   kSomeday = 2,  // a warm-up
 };
 
+// As it is handed to those who asked. A warm-up only counts, so memory that was lent for
+// the chunk is given back at once.
+Brought BroughtFor(Need need, storage::Chunk chunk, FillTimes times);
+
+// How chunks are asked for.
+struct RequestOptions {
+  Need need = Need::kNow;
+  ClientId client = 0;
+  // Of looking into the store, which may be verifying the chunk for somebody else.
+  Deadline deadline = Deadline::Never();
+};
+
 class FillQueue {
  public:
   struct Options {
@@ -60,15 +73,20 @@ class FillQueue {
   };
 
   explicit FillQueue(Options options);
-  ~FillQueue();  // running fills end, queued ones are cancelled
+  ~FillQueue();  // stops, and waits for running fills to end
+  // kFull: threads could not be started, and requests would wait for ever.
+  const Status& status() const { return status_; }
 
   // Futures in the order of `refs`. Everything missing of a unit in the asked-for groups
   // is filled with it, since the unit is decoded anyway.
   std::vector<ChunkFuture> Request(const View& view,
-                                   const std::vector<model::ChunkRef>& refs, Need need,
-                                   ClientId client);
+                                   const std::vector<model::ChunkRef>& refs,
+                                   const RequestOptions& with);
   // Drops jobs that nobody else asked for and that did not start to read.
   void Forget(ClientId client);
+  // Fills that wait or run end soon with kCancelled, and so does what is asked for later
+  // and not stored.
+  void Stop();
   Counters counters() const;
 
  private:
@@ -77,14 +95,14 @@ class FillQueue {
   using Rank = std::pair<int, uint64_t>;  // need, then age
   using UnitKey = std::tuple<const Version*, uint32_t, model::Projection>;
 
-  ChunkFuture Join(const View& view, model::ChunkRef ref, Need need, ClientId client);
+  ChunkFuture Join(const View& view, model::ChunkRef ref, const RequestOptions& with);
   ChunkFuture StoredSince(const Hash128& key);
   std::shared_ptr<Job> QueuedJob(const View& view, uint32_t unit);
   void Enqueue(const std::shared_ptr<Job>& job);
   void Dequeue(Job& job);
   static UnitKey KeyOf(const Job& job);
   void Cover(const std::shared_ptr<Job>& job, uint32_t group);
-  void Raise(const std::shared_ptr<Job>& job, Need need, ClientId client);
+  void Raise(const std::shared_ptr<Job>& job, const RequestOptions& with);
   void Work(bool waits);
   // The first job of these; null: there is none.
   std::shared_ptr<Job> Next(bool waits) const;
@@ -99,12 +117,14 @@ class FillQueue {
   mutable std::mutex mutex_;
   std::condition_variable wake_;
   bool stopping_ = false;
+  std::stop_source stop_;  // of running fills
   uint64_t next_age_ = 0;
   std::unordered_map<Hash128, std::shared_ptr<Pending>> pending_;
   std::map<Rank, std::shared_ptr<Job>> queue_;
   std::map<UnitKey, std::shared_ptr<Job>> by_unit_;  // the same jobs
   Counters counters_;
   std::set<Job*> awaiting_memory_;
+  Status status_;
   std::vector<std::thread> threads_;
 };
 

@@ -72,14 +72,23 @@ class FillQueueTest : public ::testing::Test {
   }
 
   std::vector<ChunkFuture> Ask(uint32_t unit, Need need, ClientId client) {
-    return queue_->Request(view_, UnitChunks(view_.manifest(), unit, view_.columns), need,
-                           client);
+    return queue_->Request(view_, UnitChunks(view_.manifest(), unit, view_.columns),
+                           {need, client});
   }
   static Status Wait(const std::vector<ChunkFuture>& futures) {
     for (const ChunkFuture& future : futures) {
       if (!future.get().ok()) return future.get().status();
     }
     return Status::OK();
+  }
+  void RemoveFile(const Hash128& key) const {
+    namespace fs = std::filesystem;
+    size_t removed = 0;
+    for (const auto& entry : fs::recursive_directory_iterator(folder_.path())) {
+      bool is_it = entry.path().filename().string().starts_with(key.ToHex());
+      if (is_it) removed += fs::remove(entry.path()) ? 1 : 0;
+    }
+    ASSERT_EQ(removed, 1U);
   }
   static bool Ready(const std::vector<ChunkFuture>& futures) {
     return futures[0].wait_for(milliseconds(0)) == std::future_status::ready;
@@ -102,6 +111,32 @@ class FillQueueTest : public ::testing::Test {
   View view_;
   std::unique_ptr<FillQueue> queue_;
 };
+
+// Another process removed the chunk, and the thread that finds out takes its time.
+TEST_F(FillQueueTest, WaitsForAVerificationNoLongerThanItIsTold) {
+  Start();
+  ASSERT_EQ(Wait(Ask(0, Need::kNow, kAnna)), Status::OK());
+  queue_.reset();
+  std::promise<void> entered, leave;
+  storage::StoreOptions options;
+  options.on_evict = [&, left = leave.get_future().share()](const Hash128&) {
+    entered.set_value();
+    left.wait();
+  };
+  store_ = folder_.OpenStore(std::move(options), 0);
+  model::ChunkRef ref = UnitChunks(view_.manifest(), 0, view_.columns)[0];
+  RemoveFile(view_.Key(ref));
+  Start();
+  auto finder = std::async(std::launch::async,
+                           [&] { return store_->Get(view_.Key(ref)).status().code(); });
+  entered.get_future().wait();
+  auto futures = queue_->Request(view_, {ref},
+                                 {Need::kNow, kAnna, Deadline::After(milliseconds(20))});
+  EXPECT_EQ(futures[0].get().status().code(), StatusCode::kDeadline);
+  leave.set_value();
+  EXPECT_EQ(finder.get(), StatusCode::kNotFound);
+  EXPECT_EQ(Wait(queue_->Request(view_, {ref}, {Need::kNow, kAnna})), Status::OK());
+}
 
 // The only thread fills unit 0 until it is told to go on.
 class BusyFillQueueTest : public FillQueueTest {
@@ -175,6 +210,41 @@ TEST_F(BusyFillQueueTest, QueuedFillsAreCancelledWhenTheQueueEnds) {
   EXPECT_EQ(Wait(running_).code(), StatusCode::kCancelled);
 }
 
+// The source would hang until the fill's own deadline.
+TEST_F(FillQueueTest, StopEndsAFillWhoseSourceHangs) {
+  timeout_ = milliseconds(10'000);
+  Start();
+  source_->Add({.hang = true});
+  auto running = Ask(0, Need::kNow, kAnna);
+  while (source_->fired() == 0) std::this_thread::yield();
+  auto queued = Ask(1, Need::kNow, kAnna);
+  auto start = std::chrono::steady_clock::now();
+  queue_->Stop();
+  Status status = Wait(running);
+  EXPECT_EQ(status.code(), StatusCode::kCancelled) << status;
+  EXPECT_EQ(Wait(queued).code(), StatusCode::kCancelled);
+  EXPECT_EQ(Wait(Ask(2, Need::kNow, kAnna)).code(), StatusCode::kCancelled) << "too late";
+  queue_.reset();
+  EXPECT_LT(std::chrono::steady_clock::now() - start, milliseconds(2'000));
+}
+
+TEST_F(FillQueueTest, StopIsHeardByAFillThatWaitsForPeers) {
+  timeout_ = milliseconds(10'000);
+  std::latch asked(1);
+  std::atomic<bool> stopped{false};
+  Start([&](const FillRequest& request, const FillContext& context) {
+    asked.count_down();
+    while (!context.deadline.passed()) std::this_thread::yield();
+    stopped = context.deadline.stopped();
+    return request.chunks;
+  });
+  auto running = Ask(0, Need::kNow, kAnna);
+  asked.wait();
+  queue_->Stop();
+  EXPECT_EQ(Wait(running).code(), StatusCode::kCancelled);
+  EXPECT_TRUE(stopped);
+}
+
 TEST_F(FillQueueTest, AFillThatFailsDoesNotAnswerForALaterFillOfAChunkItBrought) {
   threads_ = 2;
   std::latch brought(1), first_may_fail(1), second_may_go_on(1);
@@ -200,7 +270,7 @@ TEST_F(FillQueueTest, AFillThatFailsDoesNotAnswerForALaterFillOfAChunkItBrought)
   // Its first chunk is evicted, and needed again before the fill has ended.
   ASSERT_TRUE(first[0].get().ok());
   ASSERT_TRUE(store_->Remove(view_.Key(refs[0])).ok());
-  auto again = queue_->Request(view_, {refs[0]}, Need::kNow, kBert);
+  auto again = queue_->Request(view_, {refs[0]}, {Need::kNow, kBert});
   first_may_fail.count_down();
   EXPECT_EQ(first[1].get().status().code(), StatusCode::kPermission);
   EXPECT_FALSE(Ready(again));
@@ -210,6 +280,31 @@ TEST_F(FillQueueTest, AFillThatFailsDoesNotAnswerForALaterFillOfAChunkItBrought)
 }
 
 // Here the fills wait for memory, which the test holds.
+// No tier takes a chunk.
+class LentFillTest : public FillQueueTest {
+ protected:
+  LentFillTest() {
+    storage::StoreOptions options;
+    options.tiers =
+        storage::TiersOf({{.medium = model::Medium::kMem, .path = "", .quota_bytes = 1}});
+    store_ = storage::Store::Open(std::move(options)).ValueOrDie();
+  }
+  uint64_t lent() const { return store_->Stats().borrowed_bytes; }
+};
+
+TEST_F(LentFillTest, AWarmUpHoldsNoMemoryOfWhatItCounted) {
+  Start();
+  auto warmed = Ask(0, Need::kSomeday, kAnna);
+  ASSERT_TRUE(Wait(warmed).ok());
+  EXPECT_GT(warmed[0].get()->chunk.size, 0U);
+  while (queue_->counters().running > 0) std::this_thread::yield();
+  EXPECT_EQ(lent(), 0U);
+  auto wanted = Ask(1, Need::kSoon, kAnna);
+  ASSERT_TRUE(Wait(wanted).ok());
+  EXPECT_GT(lent(), 0U) << "a reader comes for it";
+  EXPECT_NE(wanted[0].get()->chunk.fd, nullptr);
+}
+
 class FillMemoryTest : public FillQueueTest {
  protected:
   void Hold() { held_ = *budget_.TryReserve(budget_.capacity_bytes()); }

@@ -55,7 +55,7 @@ class NextUseTest : public ::testing::Test {
     if (by_next_use) {
       store.policy = std::make_unique<FarthestNextUse>(options.next_use);
     }
-    engine_ = std::make_unique<Engine>(*storage::Store::Open(std::move(store)), options);
+    engine_ = Engine::Make(*storage::Store::Open(std::move(store)), options).ValueOrDie();
     view_.version = *engine_->catalog().Open(kUri, {}, Deadline::Never());
     view_.columns = {0};
     ASSERT_EQ(view_.manifest().ranges().size(), kRanges);
@@ -85,7 +85,7 @@ class NextUseTest : public ::testing::Test {
       auto refs = RefsOf({ranges[i]});
       hits += engine_->store().Contains(view_.Key(refs[0])) ? 1 : 0;
       EXPECT_TRUE(
-          engine_->fills().Request(view_, refs, Need::kNow, kClient)[0].get().ok());
+          engine_->fills().Request(view_, refs, {Need::kNow, kClient})[0].get().ok());
       position += view_.manifest().ranges()[ranges[i]].row_count;
     }
     return hits / static_cast<double>(ranges.size());

@@ -32,8 +32,12 @@ class SampleFolder {
   SampleFolder& operator=(const SampleFolder&) = delete;
 
   void Clear() { std::filesystem::remove_all(path_); }
+  const std::string& path() const { return path_; }
   std::unique_ptr<storage::Store> OpenStore(uint64_t quota_bytes = 0) const {
-    storage::StoreOptions options;
+    return OpenStore({}, quota_bytes);
+  }
+  std::unique_ptr<storage::Store> OpenStore(storage::StoreOptions options,
+                                            uint64_t quota_bytes) const {
     options.tiers = storage::TiersOf(
         {{.medium = model::Medium::kSsd, .path = path_, .quota_bytes = quota_bytes}});
     return storage::Store::Open(std::move(options)).ValueOrDie();

@@ -63,8 +63,7 @@ Result<std::string> HeadClient::SendTo(const http::Request& request, Deadline de
     body.append(reinterpret_cast<const char*>(piece.data()), piece.size());
     return Status::OK();
   };
-  Deadline attempt =
-      Deadline::After(std::min(options_.attempt_timeout, deadline.Remaining()));
+  Deadline attempt = deadline.Within(options_.attempt_timeout);
   FB_ASSIGN_OR_RETURN(http::Response response, client_.Send(request, sink, attempt));
   FB_RETURN_NOT_OK(StatusOfAnswer(response.status, body));
   return body;
@@ -102,10 +101,6 @@ Result<std::string> HeadClient::Post(const std::string& path, const std::string&
   return Send(
       {.method = "POST", .headers = {{"Content-Type", "application/json"}}, .body = json},
       path, deadline);
-}
-
-Result<std::string> HeadClient::Delete(const std::string& path, Deadline deadline) {
-  return Send({.method = "DELETE"}, path, deadline);
 }
 
 }  // namespace forebay::cluster

@@ -40,7 +40,6 @@ class HeadClient : public HeadCaller {
   Result<std::string> Get(const std::string& path, Deadline deadline) override;
   Result<std::string> Post(const std::string& path, const std::string& json,
                            Deadline deadline) override;
-  Result<std::string> Delete(const std::string& path, Deadline deadline);
 
   // The address that answered last.
   std::string current() const;

@@ -49,7 +49,6 @@ TEST(HeadClient, SendsMethodPathAndBody) {
   auto client = ClientOf({head.address()});
   EXPECT_EQ(client->Get("/a?b=1", Soon()).ValueOrDie(), "GET /a?b=1 ");
   EXPECT_EQ(client->Post("/a", "{}", Soon()).ValueOrDie(), "POST /a {}");
-  EXPECT_EQ(client->Delete("/a", Soon()).ValueOrDie(), "DELETE /a ");
   EXPECT_EQ(client->current(), "http://" + head.address());
 }
 

@@ -49,6 +49,7 @@ void HeadLink::Stop() {
     std::lock_guard lock(mutex_);
     stopping_ = true;
   }
+  stop_.request_stop();
   changed_.notify_all();
   if (!thread_.joinable()) return;
   thread_.join();
@@ -68,6 +69,7 @@ void HeadLink::Run() {
   bool reached = true;
   while (true) {
     Status status = Beat();
+    if (stop_.stop_requested()) return;
     if (!status.ok() && reached) {
       spdlog::warn("no word from the head, trying on: {}", status.message());
     } else if (status.ok() && !reached) {
@@ -95,9 +97,10 @@ void HeadLink::BeatSoon() {
   changed_.notify_all();
 }
 
-milliseconds HeadLink::BeatTimeout() const {
+Deadline HeadLink::BeatEnd() const {
   std::lock_guard lock(mutex_);
-  return std::max(roster_->timeout() / 4, kBeatTimeoutMin);
+  return Deadline::After(std::max(roster_->timeout() / 4, kBeatTimeoutMin))
+      .StoppedBy(stop_.get_token());
 }
 
 // Somebody newer is up under our id.
@@ -130,11 +133,12 @@ bool HeadLink::registered() const {
   return fence_ != 0 && !superseded_;
 }
 
+// A stop does not end it: a member that the head knows has to say goodbye.
 Status HeadLink::Register() {
   TimePoint asked = options_.clock->Now();
-  FB_ASSIGN_OR_RETURN(std::string body,
-                      caller_->Post(kRegisterPath, ToJson(*options_.self),
-                                    Deadline::After(BeatTimeout())));
+  FB_ASSIGN_OR_RETURN(
+      std::string body,
+      caller_->Post(kRegisterPath, ToJson(*options_.self), BeatEnd().StoppedBy({})));
   FB_ASSIGN_OR_RETURN(Registered answer, ParseRegistered(body));
   {
     std::lock_guard lock(mutex_);
@@ -152,8 +156,8 @@ Status HeadLink::Heartbeat() {
                           .fence = fence(),
                           .roster_epoch = roster()->epoch(),
                           .report = options_.report ? options_.report() : ""};
-  FB_ASSIGN_OR_RETURN(std::string body, caller_->Post(kHeartbeatPath, ToJson(beat),
-                                                      Deadline::After(BeatTimeout())));
+  FB_ASSIGN_OR_RETURN(std::string body,
+                      caller_->Post(kHeartbeatPath, ToJson(beat), BeatEnd()));
   FB_ASSIGN_OR_RETURN(HeartbeatAnswer answer, ParseHeartbeatAnswer(body));
   Heard(asked, std::move(answer.roster));
   if (!answer.orders.empty() && options_.on_orders) options_.on_orders(answer.orders);
@@ -163,8 +167,7 @@ Status HeadLink::Heartbeat() {
 Status HeadLink::Watch() {
   TimePoint asked = options_.clock->Now();
   std::string path = fmt::format("{}?after={}", kRosterPath, roster()->epoch());
-  FB_ASSIGN_OR_RETURN(std::string body,
-                      caller_->Get(path, Deadline::After(BeatTimeout())));
+  FB_ASSIGN_OR_RETURN(std::string body, caller_->Get(path, BeatEnd()));
   FB_ASSIGN_OR_RETURN(HeartbeatAnswer answer, ParseHeartbeatAnswer(body));
   Heard(asked, std::move(answer.roster));
   return Status::OK();
@@ -205,7 +208,7 @@ uint64_t HeadLink::fence() const {
 
 Status HeadLink::WaitForRoster(Deadline deadline) const {
   std::unique_lock lock(mutex_);
-  bool there = changed_.wait_for(lock, deadline.Remaining(),
+  bool there = changed_.wait_for(lock, deadline.stop(), deadline.Remaining(),
                                  [this] { return roster_->epoch() > 0; });
   if (there) return Status::OK();
   return Status::Unavailable(

@@ -11,6 +11,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <thread>
 #include <vector>
@@ -77,19 +78,20 @@ class HeadLink {
   void Heard(TimePoint asked, std::shared_ptr<const Roster> roster);
   bool Superseded() const;
   bool registered() const;
-  milliseconds BeatTimeout() const;
+  Deadline BeatEnd() const;
   void Leave();
 
   Options options_;
   std::unique_ptr<HeadCaller> caller_;
   mutable std::mutex mutex_;
-  mutable std::condition_variable changed_;
+  mutable std::condition_variable_any changed_;
   std::shared_ptr<const Roster> roster_ = Roster::Empty();
   uint64_t fence_ = 0;
   bool superseded_ = false;
   std::optional<TimePoint> heard_;  // when the last call that was answered was begun
   bool stopping_ = false;
-  bool hurried_ = false;  // see BeatSoon
+  std::stop_source stop_;  // cancels calls to the head when the link stops
+  bool hurried_ = false;   // see BeatSoon
   // Until the next beat, when shorter than usual; the thread's own.
   milliseconds joined_pause_ = milliseconds::max();
   std::thread thread_;

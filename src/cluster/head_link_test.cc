@@ -358,6 +358,35 @@ TEST(HeadLink, OwnsNothingUnlessTheRosterHasItUpWithItsFence) {
   }
 }
 
+// Says nothing until the deadline.
+class SilentCaller : public HeadCaller {
+ public:
+  explicit SilentCaller(std::atomic<int>* asked) : asked_(*asked) {}
+  Result<std::string> Get(const std::string&, Deadline deadline) override {
+    ++asked_;
+    while (!deadline.passed()) SleepFor(deadline.Remaining(), deadline);
+    return Status::Deadline("time was up");
+  }
+  Result<std::string> Post(const std::string& path, const std::string&,
+                           Deadline deadline) override {
+    return Get(path, deadline);
+  }
+
+ private:
+  std::atomic<int>& asked_;
+};
+
+TEST(HeadLink, StopsWhileAHeadIsSilent) {
+  std::atomic<int> asked{0};
+  HeadLink::Options options;
+  options.caller = std::make_unique<SilentCaller>(&asked);
+  auto link = HeadLink::Start(std::move(options)).ValueOrDie();
+  ASSERT_TRUE(Soon([&] { return asked > 0; }));
+  auto start = std::chrono::steady_clock::now();
+  link.reset();
+  EXPECT_LT(std::chrono::steady_clock::now() - start, milliseconds(500));
+}
+
 TEST(HeadLink, AsksOnWhenAnAnswerMakesNoSense) {
   FakeClock clock;
   std::atomic<int> calls{0};

@@ -39,6 +39,10 @@ nlohmann::json ParseJson(std::string_view text) {
   return nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
 }
 
+std::string DumpJson(const nlohmann::json& value) {
+  return value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
 JsonFields JsonFields::Parse(std::string_view text, std::string what) {
   return {ParseJson(text), std::move(what)};
 }

@@ -16,6 +16,8 @@ namespace forebay::cluster {
 // Whatever JSON it is, or discarded where it is none or is nested more deeply than any
 // message of ours: what copies and writes JSON goes down as deep as it is nested.
 nlohmann::json ParseJson(std::string_view text);
+// On one line. Invalid UTF-8, as in a host name, is replaced: the library would throw.
+std::string DumpJson(const nlohmann::json& value);
 
 class JsonFields {
  public:

@@ -151,8 +151,13 @@ Result<bool> Membership::Inherit(Record* record) {
 Registered Membership::Admit(Record record) {
   std::string id = record.member.id;
   record.heard = options_.clock->Now();
-  record.member.fence = Next();
-  uint64_t fence = record.member.fence;
+  // A registration may arrive twice: a second fence would make the process take itself
+  // for an older one.
+  auto found = records_.find(id);
+  bool again = found != records_.end() && found->second.instance == record.instance &&
+               TermOf(found->second.member.fence) == options_.term;
+  uint64_t fence = again ? found->second.member.fence : Next();
+  record.member.fence = fence;
   records_[id] = std::move(record);
   Publish();
   return {.fence = fence, .roster = roster_};

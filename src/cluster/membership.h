@@ -42,7 +42,8 @@ class Membership {
   // again.
   static Result<std::unique_ptr<Membership>> Load(Options options);
 
-  // A new fence: whoever has an older one under this id is superseded.
+  // A new fence: processes with an older one under this id are superseded. A process that
+  // registers again in the same term keeps its fence.
   Result<Registered> Register(const Registration& registration);
   // kNotFound: register (again). kChanged: a newer process has this id. The roster is in
   // the answer when the node's is older.

@@ -300,6 +300,20 @@ TEST_F(MembershipTest, IsNotJoinedByANodeThatCouldNotBeStored) {
   EXPECT_EQ(StateOf("a"), "-");
 }
 
+TEST_F(MembershipTest, IsJoinedOnceByARegistrationThatArrivesTwice) {
+  // The answer to the first was late, so the node has sent it again.
+  for (auto hook : {&HookStore::before_put, &HookStore::after_put}) {
+    uint64_t again = 0;
+    store_.*hook = [&] { again = Join("a", "1"); };
+    uint64_t first = Join("a", "1");
+    EXPECT_EQ(first, again);
+    EXPECT_TRUE(Beat("a", again).ok()) << "it is taken for an older process";
+    EXPECT_EQ(Join("a", "1"), again);
+    EXPECT_GT(Join("a", "2"), again) << "another process";
+    EXPECT_EQ(Beat("a", again).code(), StatusCode::kChanged);
+  }
+}
+
 TEST_F(MembershipTest, StoresWhoeverHasTheLargerFence) {
   // Another process of the same id registers while this one's entry is written.
   uint64_t other = 0;

@@ -19,11 +19,6 @@ json AsJson(const std::string& text) {
   return value.is_discarded() ? json() : value;
 }
 
-// Invalid UTF-8 in a host name or a report is replaced rather than thrown about.
-std::string Dump(const json& value) {
-  return value.dump(-1, ' ', false, json::error_handler_t::replace);
-}
-
 Result<std::shared_ptr<const Roster>> RosterIn(JsonFields& fields) {
   json roster = fields.Any("roster");
   if (roster.is_null()) return std::shared_ptr<const Roster>();
@@ -41,13 +36,13 @@ StatusCode CodeNamed(std::string_view name) {
 }  // namespace
 
 std::string ToJson(const Registration& message) {
-  return Dump({{"id", message.id},
-               {"instance", message.instance},
-               {"host", message.host},
-               {"flight", message.flight},
-               {"http", message.http},
-               {"weight", message.weight},
-               {"store_bytes", message.store_bytes}});
+  return DumpJson({{"id", message.id},
+                   {"instance", message.instance},
+                   {"host", message.host},
+                   {"flight", message.flight},
+                   {"http", message.http},
+                   {"weight", message.weight},
+                   {"store_bytes", message.store_bytes}});
 }
 
 std::string ToJson(const Registered& message) {
@@ -61,7 +56,7 @@ std::string ToJson(const Heartbeat& message) {
                 {"fence", message.fence},
                 {"roster_epoch", message.roster_epoch}};
   if (!message.report.empty()) value["report"] = AsJson(message.report);
-  return Dump(value);
+  return DumpJson(value);
 }
 
 std::string ToJson(const HeartbeatAnswer& message) {
@@ -144,7 +139,7 @@ int HttpStatusOf(StatusCode code) {
 }
 
 std::string ErrorJson(const Status& status) {
-  return Dump(
+  return DumpJson(
       {{"error",
         {{"code", StatusCodeName(status.code())}, {"message", status.message()}}}});
 }

@@ -9,10 +9,6 @@ namespace {
 
 using nlohmann::json;
 
-std::string Dump(const json& value) {
-  return value.dump(-1, ' ', false, json::error_handler_t::replace);
-}
-
 std::string TextIn(const json& object, const char* name) {
   auto found = object.find(name);
   return found != object.end() && found->is_string() ? found->get<std::string>() : "";
@@ -124,7 +120,7 @@ std::string ToJson(const Orders& orders) {
                        {"columns", order.columns},
                        {"replicas", order.replicas}});
   }
-  return Dump({{"warmups", warmups}});
+  return DumpJson({{"warmups", warmups}});
 }
 
 Result<Orders> ParseOrders(std::string_view text) {
@@ -150,11 +146,11 @@ Result<Orders> ParseOrders(std::string_view text) {
 std::string ToJson(const NodeReport& report) {
   json warmups = json::array();
   for (const WarmupReport& warmup : report.warmups) warmups.push_back(JsonOf(warmup));
-  return Dump({{"tiers", TiersOf(report)},
-               {"versions", VersionsOf(report)},
-               {"warmups", warmups},
-               {"jobs", JobsOf(report)},
-               {"counters", report.counters}});
+  return DumpJson({{"tiers", TiersOf(report)},
+                   {"versions", VersionsOf(report)},
+                   {"warmups", warmups},
+                   {"jobs", JobsOf(report)},
+                   {"counters", report.counters}});
 }
 
 Result<NodeReport> ParseNodeReport(std::string_view text) {

@@ -142,6 +142,11 @@ void BulkClient::Forget(const Place& place) {
   idle_.erase(place);
 }
 
+void BulkClient::KeepOnly(const std::set<Place>& places) {
+  std::lock_guard lock(mutex_);
+  std::erase_if(idle_, [&](const auto& idle) { return !places.contains(idle.first); });
+}
+
 Status BulkClient::Fetch(const Place& place, const BulkRequest& request, ChunkSink& sink,
                          const CallOptions& options, bool* connected) {
   BulkSocket::Patience patience{

@@ -5,6 +5,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -30,6 +31,8 @@ class BulkClient {
   Status Fetch(const Place& place, const BulkRequest& request, ChunkSink& sink,
                const CallOptions& options, bool* connected);
   void Forget(const Place& place);
+  // Forgets all others.
+  void KeepOnly(const std::set<Place>& places);
 
  private:
   static constexpr size_t kIdleMax = 8;  // of one place

@@ -3,6 +3,7 @@
 #include <poll.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "base/bytes.h"
@@ -33,6 +34,16 @@ Status SendFailure(BulkSocket& socket, const Status& status,
                     .size = bytes.size(),
                     .checksum = HashBytes(bytes)};
   return socket.Send(header.Encode() + bytes, patience);
+}
+
+Status Discard(BulkSocket& socket, uint64_t size, const BulkSocket::Patience& patience) {
+  char bytes[16 * kKiB];
+  while (size > 0) {
+    size_t part = std::min<uint64_t>(size, sizeof(bytes));
+    FB_RETURN_NOT_OK(socket.Receive(bytes, part, patience));
+    size -= part;
+  }
+  return Status::OK();
 }
 
 }  // namespace
@@ -115,9 +126,19 @@ void BulkServer::Serve(BulkSocket socket) {
 
 // One request and its answer; an error ends the connection.
 Status BulkServer::ServeOne(Peer& peer, milliseconds idle_time) {
+  Request request;
+  FB_ASSIGN_OR_RETURN(request.header, ReceiveHeader(peer, idle_time));
+  Status refusal;
+  FB_RETURN_NOT_OK(ReceiveBody(request, peer, &refusal));
+  if (refusal.ok()) FB_RETURN_NOT_OK(Answer(request, peer, &refusal));
+  if (refusal.ok()) return refusal;
+  return SendFailure(peer.socket, refusal, Patience(options_.stall_time));
+}
+
+Result<BulkHeader> BulkServer::ReceiveHeader(Peer& peer, milliseconds idle_time) {
   std::string bytes(BulkHeader::kBytes, '\0');
   auto waiting = Patience(idle_time);
-  // Whoever asks no more must not keep chunks mapped.
+  // A peer that asks no more must not keep chunks mapped.
   waiting.ended = [&, until = Deadline::After(kRowsKeptTime)] {
     if (until.passed()) peer.rows.reset();
     return stopping_.load();
@@ -127,33 +148,46 @@ Status BulkServer::ServeOne(Peer& peer, milliseconds idle_time) {
   bool chunks = header.kind == BulkHeader::Kind::kRequest;
   bool rows = header.kind == BulkHeader::Kind::kRows;
   uint64_t size_max = kChunkTicketBytesMax + (rows ? 8 * kExchangeRowsMax : 0);
-  if ((!chunks && !rows) || header.size > size_max) {
-    return Status::Invalid("a request over the bulk channel is malformed");
-  }
-  bytes.resize(header.size);
-  FB_RETURN_NOT_OK(
-      peer.socket.Receive(bytes.data(), bytes.size(), PatienceFor(bytes.size())));
-  // Of a damaged question the answer would be right and yet not what was asked for.
-  Status refusal = header.CheckBody(bytes);
-  if (refusal.ok()) FB_RETURN_NOT_OK(Answer(header, bytes, peer, &refusal));
-  if (refusal.ok()) return refusal;
-  return SendFailure(peer.socket, refusal, Patience(options_.stall_time));
+  if ((chunks || rows) && header.size <= size_max) return header;
+  return Status::Invalid("a request over the bulk channel is malformed");
 }
 
-Status BulkServer::Answer(const BulkHeader& header, const std::string& body, Peer& peer,
-                          Status* refusal) {
+Status BulkServer::ReceiveBody(Request& request, Peer& peer, Status* refusal) {
+  const uint64_t size = request.header.size;
+  auto patience = PatienceFor(size);
+  if (size > kChunkTicketBytesMax) {
+    auto memory = request_memory_.Reserve(
+        {.bytes = 2 * size, .deadline = Deadline::After(options_.request_wait)});
+    if (!memory.ok()) {
+      *refusal = Status::Unavailable(
+          "the node holds as many large requests for rows as it may: ask another node, "
+          "or try again");
+      return Discard(peer.socket, size, patience);
+    }
+    request.memory = *std::move(memory);
+  }
+  request.body.resize(size);
+  FB_RETURN_NOT_OK(peer.socket.Receive(request.body.data(), size, patience));
+  // The answer to a damaged question would be intact, but to another question.
+  *refusal = request.header.CheckBody(request.body);
+  return Status::OK();
+}
+
+Status BulkServer::Answer(Request& request, Peer& peer, Status* refusal) {
   *refusal = wire::Authenticate({.method = "Bulk", .peer = {}, .credentials = {}});
   if (!refusal->ok()) return Status::OK();
   peer.said = Clock::Real().Now();
-  if (header.kind == BulkHeader::Kind::kRequest) return AnswerChunks(body, peer, refusal);
-  std::string_view text = body;
-  bool right = header.index <= text.size() && (text.size() - header.index) % 8 == 0;
+  if (request.header.kind == BulkHeader::Kind::kRequest) {
+    return AnswerChunks(request.body, peer, refusal);
+  }
+  size_t descriptor = request.header.index;
+  size_t size = request.body.size();
+  bool right = descriptor <= size && (size - descriptor) % 8 == 0;
   if (!right || options_.tables == nullptr) {
     *refusal = Status::Invalid("a request for rows makes no sense here");
     return Status::OK();
   }
-  return AnswerRows(text.substr(0, header.index), text.substr(header.index), peer,
-                    refusal);
+  return AnswerRows(request, peer, refusal);
 }
 
 bool BulkServer::SayWorking(Peer& peer) {
@@ -190,11 +224,13 @@ Status BulkServer::AnswerChunks(const std::string& text, Peer& peer, Status* ref
   return peer.socket.Send(end.Encode(), Patience(options_.stall_time));
 }
 
-Status BulkServer::AnswerRows(std::string_view descriptor, std::string_view rows,
-                              Peer& peer, Status* refusal) {
+Status BulkServer::AnswerRows(Request& request, Peer& peer, Status* refusal) {
   std::function<bool()> ended = [&] { return SayWorking(peer); };
   CallScope scope(&ended);
   auto chunk = [&]() -> Result<RowChunk> {
+    std::string_view body = request.body;
+    std::string_view descriptor = body.substr(0, request.header.index);
+    std::string_view rows = body.substr(request.header.index);
     if (peer.rows == nullptr || peer.descriptor != descriptor) {
       FB_ASSIGN_OR_RETURN(auto request, ParseRowsRequest(descriptor));
       FB_ASSIGN_OR_RETURN(peer.rows, ServedRows::Make(request, *options_.tables));
@@ -205,6 +241,7 @@ Status BulkServer::AnswerRows(std::string_view descriptor, std::string_view rows
     FB_ASSIGN_OR_RETURN(auto batch, peer.rows->Take(numbers));
     return RowChunk::Make(std::move(batch));
   }();
+  request = {};
   *refusal = chunk.status();
   if (!refusal->ok()) {
     peer.rows.reset();

@@ -7,6 +7,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 
 #include "base/address.h"
 #include "base/arrow_status.h"
@@ -149,14 +150,21 @@ class PeerClient::Connections {
   }
   BulkClient& bulk() { return bulk_; }
 
-  void Forget(const std::string& address) {
-    Peer peer;  // closed outside the lock
+  void KeepOnly(const std::set<std::string>& addresses) {
+    std::vector<Peer> gone;  // closed outside the lock
     std::lock_guard lock(mutex_);
-    auto found = peers_.find(address);
-    if (found == peers_.end()) return;
-    peer = std::move(found->second);
-    peers_.erase(found);
-    ForgetBulk(address, peer);
+    std::set<BulkClient::Place> places;
+    for (auto peer = peers_.begin(); peer != peers_.end();) {
+      auto at = ParseAddress(peer->first);
+      if (addresses.contains(peer->first)) {
+        if (at.ok()) places.insert({at->host, peer->second.bulk_port});
+        ++peer;
+        continue;
+      }
+      gone.push_back(std::move(peer->second));
+      peer = peers_.erase(peer);
+    }
+    bulk_.KeepOnly(places);
   }
 
  private:
@@ -182,7 +190,9 @@ PeerClient::PeerClient(Options options)
     : connections_(std::make_unique<Connections>(options)) {}
 PeerClient::~PeerClient() = default;
 
-void PeerClient::Forget(const std::string& address) { connections_->Forget(address); }
+void PeerClient::KeepOnly(const std::set<std::string>& addresses) {
+  connections_->KeepOnly(addresses);
+}
 
 Result<int> PeerClient::AskBulkPort(const std::string& address,
                                     const CallOptions& options) {

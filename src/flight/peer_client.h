@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <stop_token>
 #include <string>
@@ -98,8 +99,9 @@ class PeerClient {
   Result<std::unique_ptr<RowStream>> GatherRows(const std::string& address,
                                                 const RowsRequest& request,
                                                 const CallOptions& options);
-  // Closes what is open to a peer that has left.
-  void Forget(const std::string& address);
+  // Closes what is open to all other peers: they have left. Calls under way go on; what
+  // they leave open is closed by the next KeepOnly.
+  void KeepOnly(const std::set<std::string>& addresses);
 
  private:
   class Connections;

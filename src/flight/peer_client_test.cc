@@ -5,7 +5,7 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
-#include <filesystem>
+#include <functional>
 #include <random>
 #include <thread>
 
@@ -13,9 +13,13 @@
 #include "flight/bulk_server.h"
 #include "flight/fake_chunks.h"
 #include "flight/service.h"
+#include "support/no_threads.h"
+#include "support/open_descriptors.h"
 
 namespace forebay::flight {
 namespace {
+
+using testing_support::OpenDescriptors;
 
 std::string RandomBytes(size_t size, uint32_t seed) {
   std::mt19937 random(seed);
@@ -131,15 +135,6 @@ TEST_P(PeerClientTest, FindsAPeerThatIsBack) {
   EXPECT_TRUE(status.ok()) << status;
 }
 
-size_t OpenDescriptors() {
-  size_t count = 0;
-  for ([[maybe_unused]] const auto& fd :
-       std::filesystem::directory_iterator("/proc/self/fd")) {
-    ++count;
-  }
-  return count;
-}
-
 TEST_P(PeerClientTest, KeepsNothingOpenToAPeerThatListensElsewhereNow) {
   if (!GetParam()) GTEST_SKIP() << "gRPC closes its own";
   std::vector<size_t> open;
@@ -165,6 +160,40 @@ TEST_P(PeerClientTest, KeepsNothingOpenToAPeerThatListensElsewhereNow) {
     open.push_back(OpenDescriptors());
   }
   EXPECT_LE(open.back(), open.front() + 2) << "each restart leaves some behind";
+}
+
+bool Soon(const std::function<bool()>& condition) {
+  TimePoint end = Clock::Real().Now() + std::chrono::seconds(10);
+  while (!condition()) {
+    if (Clock::Real().Now() >= end) return false;
+    std::this_thread::yield();
+  }
+  return true;
+}
+
+TEST_P(PeerClientTest, KeepsNothingOpenToPeersThatHaveLeft) {
+  std::vector<std::unique_ptr<Service>> others;
+  for (int i = 0; i < 4; ++i) {
+    others.push_back(
+        Service::Start({.socket = "/nowhere", .chunks = fake_.get()}).ValueOrDie());
+  }
+  ASSERT_TRUE(Fetch(Request({0})).ok());
+  size_t before = OpenDescriptors();
+  for (const auto& other : others) {
+    std::string address = "127.0.0.1:" + std::to_string(other->port());
+    ASSERT_TRUE(client_.FetchChunks(address, Request({0}), kept_, {}).ok());
+  }
+  ASSERT_GE(OpenDescriptors(), before + others.size());
+  client_.KeepOnly({address_});
+  // gRPC may keep some descriptors of its own; the bulk channel keeps none.
+  size_t left = GetParam() ? before : before + others.size() - 1;
+  EXPECT_TRUE(Soon([&] { return OpenDescriptors() <= left; }))
+      << before << " descriptors before, now " << OpenDescriptors();
+  ASSERT_TRUE(Fetch(Request({0})).ok());
+  if (GetParam()) {
+    EXPECT_EQ(OpenDescriptors(), before)
+        << "the connection to the peer that stays is new";
+  }
 }
 
 TEST_P(PeerClientTest, BreaksOffWhenThePeerStops) {
@@ -379,6 +408,36 @@ TEST(BulkServerTest, DoesNotAnswerADamagedQuestionAndGoesOn) {
   EXPECT_EQ(AnswerTo(socket, good), StatusCode::kOk);
 }
 
+// A request with enough row numbers to need a reservation.
+BulkRequest ManyRows() {
+  RowsRequest rows;
+  rows.table.uri = "/t";
+  return BulkRequest::Of(rows, std::vector<uint64_t>(kChunkTicketBytesMax / 8));
+}
+
+TEST(BulkServerTest, HoldsLargeRequestsOnlyAsFarAsItsMemoryGoes) {
+  FakeChunks fake({MakeFakeChunk("x")});
+  std::string many = ManyRows().bytes;
+  auto server = BulkServer::Start({.host = "127.0.0.1",
+                                   .chunks = &fake,
+                                   .request_memory_bytes = 3 * many.size(),
+                                   .request_wait = milliseconds(0)})
+                    .ValueOrDie();
+  auto connect = [&] {
+    return BulkSocket::Connect("127.0.0.1", server->port(), {}).ValueOrDie();
+  };
+  std::optional<BulkSocket> claims = connect();
+  ASSERT_TRUE(claims->Send(many.substr(0, many.size() - 1), {}).ok());
+  auto socket = connect();
+  // The server may look at the second before the first.
+  EXPECT_TRUE(Soon([&] { return AnswerTo(socket, many) == StatusCode::kUnavailable; }));
+  EXPECT_EQ(AnswerTo(socket, BulkRequest::Of(OneChunk()).bytes), StatusCode::kOk)
+      << "small requests need no room";
+  claims.reset();
+  // Rows make no sense here: this server has no tables.
+  EXPECT_TRUE(Soon([&] { return AnswerTo(socket, many) == StatusCode::kInvalid; }));
+}
+
 TEST(BulkClientTest, DoesNotBelieveADamagedFailure) {
   BulkListener listener = BulkListener::Listen("127.0.0.1").ValueOrDie();
   ::fcntl(listener.fd.get(), F_SETFL, 0);
@@ -411,6 +470,12 @@ TEST(BulkClientTest, FindsThePortOfItsOwnVersionOnly) {
         R"({"port": -1, "version": 3})", R"({"port": "1", "version": 3})"}) {
     EXPECT_EQ(BulkPortIn(answer), 0) << answer;
   }
+}
+
+TEST(ServiceTest, AtTheLimitOfThreadsSaysSo) {
+  testing_support::NoThreads limit;
+  auto service = Service::Start({.socket = "/nowhere"});
+  EXPECT_EQ(service.status().code(), StatusCode::kFull) << service.status();
 }
 
 TEST(ServiceTest, TurnsAwayMoreStreamsThanItTakes) {

@@ -179,7 +179,8 @@ Result<std::optional<uint64_t>> PlannedFlight::ByteCount() const {
   bool stored = coverage.chunks_stored == coverage.chunk_count &&
                 coverage.chunk_count <= kCountedChunksMax;
   if (!stored || manifest.row_count() == 0) return std::optional<uint64_t>();
-  reader::ChunkTable chunks(table_, choice_.columns, Mapping::Mode::kShared);
+  reader::ChunkTable chunks(table_, choice_.columns,
+                            {.borrowed = reader::Borrowed::kMapBriefly});
   FB_RETURN_NOT_OK(chunks.EnsureAll());
   double all = 0;
   double stored_rows = 0;

@@ -9,7 +9,7 @@ namespace forebay::flight {
 RowGather::RowGather(std::shared_ptr<reader::RemoteTable> table,
                      reader::ColumnChoice choice)
     : choice_(std::move(choice)),
-      table_(std::move(table), choice_.columns, Mapping::Mode::kShared),
+      table_(std::move(table), choice_.columns),
       locator_(table_.manifest()) {}
 
 Result<std::unique_ptr<RowGather>> RowGather::Make(

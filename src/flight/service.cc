@@ -10,6 +10,7 @@
 
 #include "base/arrow_status.h"
 #include "base/log.h"
+#include "base/start_thread.h"
 #include "flight/arrow_batches.h"
 #include "flight/bulk_server.h"
 #include "flight/bulk_socket.h"
@@ -31,6 +32,8 @@ using nlohmann::json;
 
 constexpr milliseconds kStopTime = milliseconds(500);
 constexpr size_t kListedMax = 1000;
+// What gRPC starts before it listens, and some to spare.
+constexpr size_t kGrpcThreads = 16;
 
 class Door : public af::ServerMiddlewareFactory {
  public:
@@ -173,6 +176,7 @@ class Service::Server : public af::FlightServerBase {
 };
 
 Status Service::Server::Listen() {
+  FB_RETURN_NOT_OK(CheckThreadRoom(kGrpcThreads));
   FB_RETURN_NOT_OK(ListenForBulk());
   // gRPC would say that a port is taken in lines of its own.
   if (options_.port != 0) {

@@ -1,7 +1,6 @@
 #include "flight/share_stream.h"
 
 #include <algorithm>
-#include <span>
 
 namespace forebay::flight {
 namespace {
@@ -96,7 +95,7 @@ Status ShareStream::Bring(uint32_t range) {
   remote_->ReportProgress(view_, next_, manifest().row_count());
   if (remote_->tight()) remote_->ForgetUnused(view_);
   std::vector<model::ChunkRef> refs = RefsOf(range);
-  FB_ASSIGN_OR_RETURN(auto chunks, remote_->Acquire(view_, refs, Mapping::Mode::kShared));
+  FB_ASSIGN_OR_RETURN(auto chunks, Acquire(refs));
   const model::RangeRecord& record = manifest().ranges()[range];
   uint64_t bytes = 0;
   for (size_t i = 0; i < refs.size(); ++i) {
@@ -111,6 +110,14 @@ Status ShareStream::Bring(uint32_t range) {
   brought_ = range;
   LookAhead();
   return Status::OK();
+}
+
+// Batches wait for their client, so none may hold memory that other readers wait for.
+Result<std::vector<reader::RemoteTable::ChunkPtr>> ShareStream::Acquire(
+    std::span<const model::ChunkRef> refs) {
+  auto chunks = remote_->Acquire(view_, refs, {.borrowed = reader::Borrowed::kCopy});
+  if (chunks.status().code() != StatusCode::kFull) return chunks;
+  return remote_->AcquireOneByOne(view_, refs, Mapping::Mode::kShared);
 }
 
 // True when rows of the range are wanted; `share` moves on with the ranges.

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "reader/batches/batch_stream.h"
@@ -49,6 +50,8 @@ class ShareStream {
   bool Touches(uint32_t range, size_t* share) const;
   std::vector<model::ChunkRef> RefsOf(uint32_t range) const;
   Status Bring(uint32_t range);
+  Result<std::vector<reader::RemoteTable::ChunkPtr>> Acquire(
+      std::span<const model::ChunkRef> refs);
   void LookAhead();
   Result<reader::Column> ColumnOf(size_t i, const std::vector<reader::Run>& runs) const;
 

@@ -54,21 +54,23 @@ Result<std::unique_ptr<Head>> Head::Start(Options options) {
   FB_RETURN_NOT_OK(CheckTimes(options));
   std::unique_ptr<Head> head(new Head(std::move(options)));
   const Options& with = head->options_;
-  FB_ASSIGN_OR_RETURN(
-      head->versions_,
-      Versions::Open({.folder = with.state + "/manifests", .allowed = with.allowed}));
+  FB_ASSIGN_OR_RETURN(head->versions_,
+                      Versions::Open({.folder = with.state + "/manifests",
+                                      .allowed = with.allowed,
+                                      .plan_memory_bytes = with.plan_memory_bytes}));
   if (!IsShared(with.meta)) {
     FB_ASSIGN_OR_RETURN(head->lock_, LockFile(with.state + "/head.lock"));
   }
   FB_ASSIGN_OR_RETURN(head->store_, meta::OpenMetaStore(with.meta));
   Head* raw = head.get();
   if (IsShared(with.meta)) {
-    head->leadership_ =
+    FB_ASSIGN_OR_RETURN(
+        head->leadership_,
         Leadership::Start({.store = head->store_.get(),
                            .address = with.address,
                            .lease = with.lease,
                            .on_lead = [raw](uint64_t term) { return raw->Begin(term); },
-                           .on_lose = [raw] { raw->End(); }});
+                           .on_lose = [raw] { raw->End(); }}));
   } else {
     FB_RETURN_NOT_OK(head->LeadAlone());
   }

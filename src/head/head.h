@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/size.h"
 #include "base/status.h"
 #include "base/unique_fd.h"
 #include "cluster/membership.h"
@@ -41,6 +42,7 @@ class Head {
     milliseconds place_kept{600'000};    // of a node that is down
     milliseconds lease{3'000};           // of the lead
     std::vector<std::string> allowed{};  // places that may be read; empty: all
+    uint64_t plan_memory_bytes = kGiB;   // cap of all plans of tables together
   };
 
   // With one store of its own the head leads at once; kUnavailable when another process

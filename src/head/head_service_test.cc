@@ -63,12 +63,15 @@ class HeadServiceTest : public ::testing::Test {
     report.update(more);
     return report;
   }
-  json Node(const std::string& id) const {
-    return {
-        {"id", id}, {"instance", "1"}, {"host", "h"}, {"flight", "h:1"}, {"weight", 1}};
+  json Node(const std::string& id, const std::string& instance = "1") const {
+    return {{"id", id},
+            {"instance", instance},
+            {"host", "h"},
+            {"flight", "h:1"},
+            {"weight", 1}};
   }
-  uint64_t Join(const std::string& id) {
-    return Post("/v1/nodes/register", Node(id)).body["fence"];
+  uint64_t Join(const std::string& id, const std::string& instance = "1") {
+    return Post("/v1/nodes/register", Node(id, instance)).body["fence"];
   }
   Said Beat(const std::string& id, uint64_t fence, json report = json::object()) {
     return Post("/v1/nodes/heartbeat", {{"id", id},
@@ -327,8 +330,8 @@ TEST_F(HeadServiceTest, DrainsANodeThatIsUpAndOneThatIsDown) {
 }
 
 TEST_F(HeadServiceTest, FencesAnOlderProcess) {
-  uint64_t older = Join("a");
-  uint64_t newer = Join("a");
+  uint64_t older = Join("a", "1");
+  uint64_t newer = Join("a", "2");
   EXPECT_GT(newer, older);
   EXPECT_EQ(Beat("a", older).status, 409);
   EXPECT_EQ(Beat("a", newer).status, 200);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "base/start_thread.h"
 #include "cluster/json_fields.h"
 
 namespace forebay::head {
@@ -18,9 +19,10 @@ constexpr milliseconds kFollowWait{1'000};
 
 }  // namespace
 
-std::unique_ptr<Leadership> Leadership::Start(Options options) {
+Result<std::unique_ptr<Leadership>> Leadership::Start(Options options) {
   std::unique_ptr<Leadership> leadership(new Leadership(std::move(options)));
-  leadership->thread_ = std::thread([raw = leadership.get()] { raw->Run(); });
+  FB_ASSIGN_OR_RETURN(leadership->thread_,
+                      StartThread([raw = leadership.get()] { raw->Run(); }));
   return leadership;
 }
 

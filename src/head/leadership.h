@@ -32,7 +32,8 @@ class Leadership {
     std::function<void()> on_lose{};
     const Clock* clock = &Clock::Real();
   };
-  static std::unique_ptr<Leadership> Start(Options options);
+  // kFull when its thread cannot be started.
+  static Result<std::unique_ptr<Leadership>> Start(Options options);
   // Gives it up, so that another head leads at once.
   ~Leadership();
   Leadership(const Leadership&) = delete;

@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "meta/memory_store.h"
+#include "support/no_threads.h"
 
 namespace forebay::head {
 namespace {
@@ -85,7 +86,8 @@ struct Contender {
                                           return Status::OK();
                                         },
                                     .on_lose = [this] { ++losses; },
-                                    .clock = clock});
+                                    .clock = clock})
+                     .ValueOrDie();
   }
   CutStore store;
   std::atomic<uint64_t> term{0};
@@ -159,7 +161,7 @@ TEST(Leadership, CountsItsLeaseFromTheQuestionNotFromTheAnswer) {
     clock.Advance(milliseconds(40));
     store.cut = true;
   };
-  auto leadership = Leadership::Start(Alone(&store, &clock));
+  auto leadership = Leadership::Start(Alone(&store, &clock)).ValueOrDie();
   ASSERT_TRUE(Soon([&] { return store.keep_alives > 1; }));
   clock.Advance(milliseconds(19));
   EXPECT_TRUE(leadership->leads());
@@ -178,7 +180,7 @@ TEST(Leadership, CountsItsFirstLeaseFromTheQuestion) {
     store.cut = cut = true;
     return Status::OK();
   };
-  auto leadership = Leadership::Start(std::move(options));
+  auto leadership = Leadership::Start(std::move(options)).ValueOrDie();
   ASSERT_TRUE(Soon([&] { return cut && store.keep_alives > 0; }));
   clock.Advance(milliseconds(19));
   EXPECT_TRUE(leadership->leads());
@@ -194,7 +196,7 @@ TEST(Leadership, GoesOnToTheNextWhenItCannotBegin) {
   options.on_lead = [&](uint64_t) {
     return ++tries < 2 ? Status::Unavailable("not yet") : Status::OK();
   };
-  auto leadership = Leadership::Start(std::move(options));
+  auto leadership = Leadership::Start(std::move(options)).ValueOrDie();
   ASSERT_TRUE(Soon([&] { return leadership->leads(); }));
   EXPECT_EQ(tries, 2);
   EXPECT_EQ(NextTerm(store).ValueOrDie(), 3U) << "each try has a term of its own";
@@ -208,7 +210,7 @@ TEST(Leadership, IsOnesWhoWasFaster) {
   store.during_grant = [&] {
     EXPECT_TRUE(memory.Put("leader", R"({"head":"other:1"})", {}).ok());
   };
-  auto leadership = Leadership::Start(Alone(&store, &clock));
+  auto leadership = Leadership::Start(Alone(&store, &clock)).ValueOrDie();
   ASSERT_TRUE(Soon([&] { return leadership->leader() == "other:1"; }));
   EXPECT_FALSE(leadership->leads());
   EXPECT_FALSE(memory.Get("term").ok()) << "who does not lead has no term";
@@ -228,12 +230,22 @@ TEST(Leadership, IsLostWhenTheLeaseHasEnded) {
   EXPECT_TRUE(Soon([&] { return one.leads() && one.term > term; })) << "takes it again";
 }
 
+TEST(Leadership, AtTheLimitOfThreadsSaysSoAndTakesNoLead) {
+  FakeClock clock;
+  meta::MemoryStore store(&clock);
+  testing_support::NoThreads limit;
+  auto leadership = Leadership::Start(Alone(&store, &clock));
+  EXPECT_EQ(leadership.status().code(), StatusCode::kFull);
+  EXPECT_NE(leadership.status().message().find("ulimit -u"), std::string::npos);
+  EXPECT_EQ(store.Get("leader").status().code(), StatusCode::kNotFound);
+}
+
 TEST(Leadership, KnowsNoLeaderWhileNobodyLeads) {
   FakeClock clock;
   meta::MemoryStore memory(&clock);
   CutStore store(&memory);
   store.cut = true;
-  auto leadership = Leadership::Start(Alone(&store, &clock));
+  auto leadership = Leadership::Start(Alone(&store, &clock)).ValueOrDie();
   EXPECT_EQ(leadership->leader(), "");
   EXPECT_FALSE(leadership->leads());
   // The same address in the store is that of a process before this one.

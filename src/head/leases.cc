@@ -19,6 +19,7 @@ namespace {
 constexpr int kTries = 5;  // where another head writes at the same time
 constexpr int64_t kLeaseMsMax = 7LL * 24 * 3'600'000;
 constexpr size_t kNameBytesMax = 16 * 1024;
+constexpr size_t kRequestBytesMax = 128;
 constexpr size_t kAcknowledgedMax = 10'000;
 
 constexpr char kPrefix[] = "leases/";
@@ -54,6 +55,8 @@ struct Leases::Kept {
   // What each holder acknowledged last: asked again, since the answer was lost, it is
   // told the same.
   std::map<std::string, std::pair<uint64_t, uint64_t>> acknowledged{};
+  // By which request each lease was taken, by fence; kept as long as the lease.
+  std::map<uint64_t, std::string> requests{};
 };
 
 int64_t Leases::NowMs() const {
@@ -75,6 +78,9 @@ Result<Leases::Kept> Leases::Read(const Epoch& epoch) const {
   Status status;
   for (const json& lease : fields.Array("held")) {
     kept.state.held.push_back(ReadLease(lease, &status));
+    auto request = lease.find("request");
+    if (request == lease.end() || !request->is_string()) continue;
+    kept.requests[kept.state.held.back().fence] = request->get<std::string>();
   }
   for (const json& last : fields.Array("acknowledged")) {
     cluster::JsonFields one(last, "an acknowledgement");
@@ -88,7 +94,11 @@ Result<Leases::Kept> Leases::Read(const Epoch& epoch) const {
 
 Status Leases::Write(const Epoch& epoch, const Kept& kept) const {
   json held = json::array();
-  for (const plan::Lease& lease : kept.state.held) held.push_back(LeaseJson(lease));
+  for (const plan::Lease& lease : kept.state.held) {
+    held.push_back(LeaseJson(lease));
+    auto request = kept.requests.find(lease.fence);
+    if (request != kept.requests.end()) held.back()["request"] = request->second;
+  }
   json acknowledged = json::array();
   for (const auto& [holder, last] : kept.acknowledged) {
     acknowledged.push_back(
@@ -173,11 +183,30 @@ Result<json> Leases::Progress(const Epoch& epoch) const {
               {"held", held}};
 }
 
+std::optional<plan::Lease> Leases::Repeated(const Epoch& epoch, const Kept& kept) {
+  if (epoch.request.empty()) return std::nullopt;
+  for (const plan::Lease& lease : kept.state.held) {
+    auto taken_by = kept.requests.find(lease.fence);
+    if (taken_by == kept.requests.end() || taken_by->second != epoch.request) continue;
+    if (lease.holder == epoch.holder) return lease;
+  }
+  return std::nullopt;
+}
+
 Result<json> Leases::Take(const Epoch& epoch) {
   json answer;
-  FB_RETURN_NOT_OK(Do(epoch, [&](plan::LeaseTable& table, Kept&) {
+  FB_RETURN_NOT_OK(Do(epoch, [&](plan::LeaseTable& table, Kept& kept) -> Status {
     int64_t now = NowMs();
-    plan::LeaseGrant grant = table.Take(epoch.holder, now);
+    plan::LeaseGrant grant{.lease = Repeated(epoch, kept)};
+    if (grant.lease) {
+      FB_RETURN_NOT_OK(table.Renew(grant.lease->fence, now));
+      grant.lease->expires_ms = now + epoch.table.lease_ms;
+    } else {
+      grant = table.Take(epoch.holder, now);
+      if (grant.lease && !epoch.request.empty()) {
+        kept.requests[grant.lease->fence] = epoch.request;
+      }
+    }
     answer = {{"finished", grant.finished}};
     if (grant.lease) answer["lease"] = LeaseJson(*grant.lease);
     if (!grant.lease) answer["wait_ms"] = std::max<int64_t>(0, grant.retry_ms - now);
@@ -212,6 +241,7 @@ Result<json> Leases::Answer(const std::string& verb, std::string_view request) {
   bool names_lease = verb == "acknowledge" || verb == "release";
   uint64_t fence = names_lease ? fields.Number("fence") : 0;
   uint64_t until = verb == "acknowledge" ? fields.Number("until") : 0;
+  if (verb == "take") epoch.request = fields.TextOr("request", "");
   fields.RefuseUnknown();
   FB_RETURN_NOT_OK(fields.status());
   FB_RETURN_NOT_OK(Check(epoch));
@@ -237,6 +267,10 @@ Status Leases::Check(const Epoch& epoch) {
   if (epoch.name.size() > kNameBytesMax || epoch.holder.size() > kNameBytesMax) {
     return Status::Invalid(fmt::format(
         "the names of an epoch and of a holder have up to {} bytes", kNameBytesMax));
+  }
+  if (epoch.request.size() > kRequestBytesMax) {
+    return Status::Invalid(
+        fmt::format("the name of a request has up to {} bytes", kRequestBytesMax));
   }
   return Status::OK();
 }

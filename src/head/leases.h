@@ -7,6 +7,7 @@
 #include <map>
 #include <mutex>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -41,12 +42,15 @@ class Leases {
     std::string name;  // whatever its order depends on
     plan::LeaseTable::Options table;
     std::string holder;
+    std::string request{};  // of a take, chosen by the holder; empty: none
   };
   struct Kept;  // the table as it is stored
 
   using Change = std::function<Status(plan::LeaseTable&, Kept&)>;
   static Status Check(const Epoch& epoch);
   Result<nlohmann::json> Take(const Epoch& epoch);
+  // The lease that an earlier take with the same request was given, if it is still held.
+  static std::optional<plan::Lease> Repeated(const Epoch& epoch, const Kept& kept);
   Result<nlohmann::json> Progress(const Epoch& epoch) const;
   Status Acknowledge(const Epoch& epoch, uint64_t fence, uint64_t until);
   Status Do(const Epoch& epoch, const Change& change);

@@ -67,6 +67,37 @@ TEST_F(LeasesTest, AreGivenOutAcknowledgedAndFinished) {
   EXPECT_FALSE(last.contains("lease"));
 }
 
+TEST_F(LeasesTest, ATakeThatIsRepeatedGetsTheSameLease) {
+  auto take = [](TestHead& head, const char* holder, const char* request) {
+    return Ask(head, "take", holder, {{"request", request}}).ValueOrDie();
+  };
+  json first = take(head_, "a", "1");
+  head_.clock.Advance(milliseconds(kLeaseMs / 2));
+  json again = take(head_, "a", "1")["lease"];
+  EXPECT_EQ(again["fence"], first["lease"]["fence"]);
+  EXPECT_EQ(again["first"], 0);
+  EXPECT_EQ(take(head_, "b", "1")["lease"]["first"], 30) << "another holder's request";
+  EXPECT_EQ(take(head_, "a", "2")["lease"]["first"], 60) << "another request";
+  head_.clock.Advance(milliseconds(kLeaseMs * 3 / 4));
+  TestHead next(&store_, 2);  // one that takes over, after the answer was lost
+  EXPECT_EQ(take(next, "a", "1")["lease"]["fence"], first["lease"]["fence"]);
+  EXPECT_EQ(Take(next, "a")["lease"]["first"], 90) << "without a request";
+  EXPECT_EQ(Ask(next, "take", "a", {{"request", std::string(129, 'x')}}).status().code(),
+            StatusCode::kInvalid);
+}
+
+TEST_F(LeasesTest, ATakeIsRepeatedInVainOnceItsLeaseIsDoneOrGivenToAnother) {
+  auto take = [this](const char* holder, const char* request) {
+    return Ask(head_, "take", holder, {{"request", request}}).ValueOrDie()["lease"];
+  };
+  json done = take("a", "1");
+  ASSERT_TRUE(Acknowledge(head_, "a", done["fence"], 30).ok());
+  EXPECT_EQ(take("a", "1")["first"], 30);
+  head_.clock.Advance(milliseconds(2 * kLeaseMs));
+  EXPECT_EQ(take("b", "2")["first"], 30) << "the lease of a has expired";
+  EXPECT_EQ(take("a", "1")["first"], 60);
+}
+
 TEST_F(LeasesTest, TellProgressAndWriteNothingForIt) {
   uint64_t revision = store_.List("").ValueOrDie().revision;
   EXPECT_EQ(Ask(head_, "progress", "a").ValueOrDie(),

@@ -17,6 +17,7 @@
 #include "model/schema.h"
 #include "storage/file_io.h"
 #include "table/dataset/dataset.h"
+#include "table/memory_jobs.h"
 
 namespace forebay::head {
 namespace {
@@ -81,6 +82,8 @@ Result<model::AnyManifest> MapManifest(const std::string& path) {
 Versions::Versions(Options options)
     : options_(std::move(options)),
       allowed_(options_.allowed),
+      memory_(static_cast<int64_t>(options_.plan_memory_bytes)),
+      budget_(table::ReservableBytes(options_.plan_memory_bytes)),
       pool_(options_.read_threads) {}
 
 Result<std::unique_ptr<Versions>> Versions::Open(Options options) {
@@ -162,7 +165,10 @@ Result<model::AnyManifest> Versions::PinTable(const Dataset& dataset, Deadline d
   auto manifest = Find(version);
   if (!manifest.ok()) {
     // The same cuts as nodes make (cache::Catalog), so that all agree on units.
-    table::PlanOptions plan{.pool = &pool_, .deadline = deadline};
+    table::PlanOptions plan{.pool = &pool_,
+                            .memory_pool = &memory_,
+                            .budget = &budget_,
+                            .deadline = deadline};
     table::LayoutShelf shelf{
         .find = [](const Hash128&) -> std::optional<std::string> { return {}; },
         .keep = [](const Hash128&, const std::string&) {}};

@@ -12,12 +12,15 @@
 
 #include "base/clock.h"
 #include "base/mapping.h"
+#include "base/memory_budget.h"
+#include "base/size.h"
 #include "base/status.h"
 #include "base/thread_pool.h"
 #include "head/dataset.h"
 #include "model/allowed_places.h"
 #include "model/any_manifest.h"
 #include "source/source.h"
+#include "table/capped_memory_pool.h"
 
 namespace forebay::head {
 
@@ -28,7 +31,8 @@ class Versions {
     // Places that may be read; empty: all.
     std::vector<std::string> allowed{};
     size_t read_threads = 16;
-    size_t pins_max = 8;      // at once; more wait
+    uint64_t plan_memory_bytes = kGiB;  // cap of all plans of tables together
+    size_t pins_max = 8;                // at once; more wait
     size_t waiting_max = 40;  // more are turned away: they would keep others waiting
     std::chrono::hours kept_unused{24 * 14};
   };
@@ -48,6 +52,9 @@ class Versions {
   // Drops what no dataset has (`used`: what they have) and nobody has asked for in
   // kept_unused. Jobs may go on with an old version for days.
   void Forget(const std::vector<std::string>& used);
+  uint64_t memory_peak_bytes() const {
+    return static_cast<uint64_t>(memory_.max_memory());
+  }
 
  private:
   class Turn;
@@ -61,6 +68,8 @@ class Versions {
 
   Options options_;
   model::AllowedPlaces allowed_;
+  table::CappedMemoryPool memory_;
+  MemoryBudget budget_;  // of memory_
   ThreadPool pool_;
   std::mutex mutex_;
   std::map<std::string, model::AnyManifest> open_;

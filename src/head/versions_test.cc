@@ -5,10 +5,12 @@
 #include <atomic>
 #include <filesystem>
 #include <fstream>
+#include <random>
 #include <thread>
 #include <vector>
 
 #include "support/aged_tree.h"
+#include "table/sample_tables.h"
 
 namespace forebay::head {
 namespace {
@@ -176,6 +178,75 @@ TEST_F(VersionsTest, ArePlannedAgainWhereTheirFileIsSpoiled) {
   auto again = versions_->Recall(dataset, Soon());
   ASSERT_TRUE(again.ok()) << again.status();
   EXPECT_EQ(again->row_count(), 1);
+}
+
+// Strings that compress badly, in files of one row group each.
+class VersionsMemoryTest : public VersionsTest {
+ protected:
+  static constexpr int kFiles = 16;
+
+  // Made once, so that only its first reader waits for young files.
+  static std::string Table() {
+    static testing_support::TempFolder folder;
+    if (!fs::is_empty(folder.path())) return folder.path();
+    auto old = fs::file_time_type::clock::now() - std::chrono::hours(1);
+    for (int i = 0; i < kFiles; ++i) {
+      fs::path path = fs::path(folder.path()) / (std::to_string(100 + i) + ".parquet");
+      std::ofstream(path) << table::WriteParquet(*Noise(i));
+      fs::last_write_time(path, old);
+    }
+    return folder.path();
+  }
+  static table::TablePtr Noise(int seed) {
+    std::mt19937_64 random(seed);
+    arrow::StringBuilder names;
+    for (int row = 0; row < 3000; ++row) {
+      std::string name(150, ' ');
+      for (char& letter : name) letter = static_cast<char>(' ' + random() % 95);
+      EXPECT_TRUE(names.Append(name).ok());
+    }
+    return arrow::Table::Make(arrow::schema({arrow::field("name", arrow::utf8())}),
+                              {*names.Finish()});
+  }
+  void Reopen(uint64_t plan_memory_bytes, size_t read_threads) {
+    fs::remove_all(folder_.path() + "/manifests");
+    versions_ = Versions::Open({.folder = folder_.path() + "/manifests",
+                                .read_threads = read_threads,
+                                .plan_memory_bytes = plan_memory_bytes})
+                    .ValueOrDie();
+  }
+  Result<model::AnyManifest> PinFiltered(const std::string& filter) {
+    return versions_->Pin(
+        {.name = "d", .source = Table(), .options = {{"forebay.filter", filter}}},
+        Soon());
+  }
+};
+
+TEST_F(VersionsMemoryTest, FilteredFoldersOfManyLargeFilesArePlannedUnderASmallCap) {
+  Reopen(kGiB, 1);
+  ASSERT_TRUE(PinFiltered("name >= 'a'").ok());
+  uint64_t alone = versions_->memory_peak_bytes();
+  ASSERT_GT(alone, 0U);
+  uint64_t cap = alone * 9 / 8;
+  Reopen(cap, 16);
+  std::vector<std::thread> threads;
+  for (char first = 'a'; first < 'e'; ++first) {
+    threads.emplace_back([&, first] {
+      auto manifest = PinFiltered("name >= '" + std::string(1, first) + "'");
+      EXPECT_TRUE(manifest.ok()) << manifest.status();
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_GT(versions_->memory_peak_bytes(), 0U);
+  EXPECT_LE(versions_->memory_peak_bytes(), cap);
+}
+
+TEST_F(VersionsMemoryTest, APlanLargerThanTheCapNamesTheSetting) {
+  Reopen(kKiB, 4);
+  auto manifest = PinFiltered("name >= 'a'");
+  EXPECT_EQ(manifest.status().code(), StatusCode::kFull);
+  EXPECT_NE(manifest.status().message().find("--plan-memory"), std::string::npos)
+      << manifest.status();
 }
 
 TEST_F(VersionsTest, AreForgottenOnlyAfterTheirTime) {

@@ -1,7 +1,5 @@
 #include "http/client.h"
 
-#include <curl/curl.h>
-
 #include <algorithm>
 #include <mutex>
 #include <utility>
@@ -9,6 +7,7 @@
 
 #include "base/size.h"
 #include "base/uri.h"
+#include "http/curl_handle.h"
 #include "http/curl_status.h"
 
 namespace forebay::http {
@@ -188,33 +187,26 @@ void SetCallbacks(CURL* curl, Transfer* transfer) {
 // Idle curl handles, each with its open connections; the last used is taken first.
 class Client::Handles {
  public:
-  ~Handles() {
-    for (CURL* curl : idle_) curl_easy_cleanup(curl);
-  }
-  CURL* Take() {
+  std::unique_ptr<CurlHandle> Take() {
     {
       std::lock_guard lock(mutex_);
       if (!idle_.empty()) {
-        CURL* curl = idle_.back();
+        auto handle = std::move(idle_.back());
         idle_.pop_back();
-        return curl;
+        return handle;
       }
     }
-    return curl_easy_init();
+    return CurlHandle::Make();
   }
-  void Return(CURL* curl) {
-    curl_easy_reset(curl);  // forgets keys and headers, keeps connections
+  void Return(std::unique_ptr<CurlHandle> handle) {
+    handle->Reset();
     std::lock_guard lock(mutex_);
-    if (idle_.size() < kIdleHandlesMax) {
-      idle_.push_back(curl);
-    } else {
-      curl_easy_cleanup(curl);
-    }
+    if (idle_.size() < kIdleHandlesMax) idle_.push_back(std::move(handle));
   }
 
  private:
   std::mutex mutex_;
-  std::vector<CURL*> idle_;
+  std::vector<std::unique_ptr<CurlHandle>> idle_;
 };
 
 Client::Client(ClientOptions options)
@@ -228,25 +220,28 @@ Result<Response> Client::Send(const Request& request, const BodySink& sink,
                               Deadline deadline) {
   milliseconds left = deadline.Remaining();
   std::string what = request.method + " " + RedactUri(request.url);
+  if (deadline.stopped()) return Status::Cancelled("cancelled before " + what);
   if (left.count() == 0) return Status::Deadline("time was up before " + what);
-  CURL* curl = handles_->Take();
-  if (curl == nullptr) return Status::Full("no memory for a connection");
+  auto handle = handles_->Take();
+  if (handle == nullptr) return Status::Full("no memory for a connection");
 
   auto stall =
       request.stall_timeout.count() > 0 ? request.stall_timeout : options_.stall_timeout;
   Transfer transfer{sink, {}, stall};
   HeaderList headers = MakeHeaders(request);
   char error[CURL_ERROR_SIZE] = "";
+  CURL* curl = handle->get();
   SetRequest(curl, request);
   SetLimits(curl, options_, {left, stall});
   SetCallbacks(curl, &transfer);
   curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers.get());
   curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, error);
-  CURLcode code = curl_easy_perform(curl);
-  handles_->Return(curl);
+  CURLcode code = handle->Perform(deadline.stop());
+  handles_->Return(std::move(handle));
 
   if (!transfer.sink_status.ok()) return transfer.sink_status;
   if (code == CURLE_OK) return std::move(transfer.response);
+  if (deadline.stopped()) return Status::Cancelled("cancelled during " + what);
   if (code == CURLE_OPERATION_TIMEDOUT && deadline.Remaining() <= kTimerSlack) {
     return Status::Deadline("time was up during " + what);
   }

@@ -34,8 +34,9 @@ class Client {
   Client& operator=(const Client&) = delete;
 
   // A Response of any status is a success here. Failures: kUnavailable (no connection,
-  // reset, stall, a body shorter than announced), kDeadline, kInvalid (a URL or a TLS
-  // certificate that can't be used). Errors never carry query values, keys or headers.
+  // reset, stall, a body shorter than announced), kDeadline, kCancelled (by the
+  // deadline's stop token, at once), kInvalid (a URL or a TLS certificate that can't be
+  // used). Errors never carry query values, keys or headers.
   Result<Response> Send(const Request& request, const BodySink& sink, Deadline deadline);
 
  private:

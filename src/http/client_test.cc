@@ -108,6 +108,47 @@ TEST_F(ClientTest, EndsByItsDeadline) {
   EXPECT_EQ(proxy->fired(), 1);
 }
 
+TEST_F(ClientTest, EndsWhenAStopIsRequested) {
+  WriteFile(server->folder() + "/x", "hello");
+  auto proxy = FaultProxy::Start(server->port()).ValueOrDie();
+  proxy->Add({.stage = "read", .kind = "stall", .at = "middle"});
+  std::stop_source stop;
+  TimePoint requested{};
+  Deadline deadline = Deadline::After(milliseconds(20'000)).StoppedBy(stop.get_token());
+  auto stop_at_first_byte = [&](const Response&, std::span<const std::byte>) {
+    requested = std::chrono::steady_clock::now();
+    stop.request_stop();
+    return Status::OK();
+  };
+  Request request{.url = proxy->url() + "/x"};
+  Status status = client.Send(request, stop_at_first_byte, deadline).status();
+  EXPECT_EQ(status.code(), StatusCode::kCancelled) << status;
+  EXPECT_LT(std::chrono::steady_clock::now() - requested, milliseconds(500));
+  EXPECT_EQ(client.Send(request, stop_at_first_byte, deadline).status().code(),
+            StatusCode::kCancelled);
+  EXPECT_EQ(proxy->fired(), 1);
+}
+
+TEST_F(ClientTest, EndsAWaitForTheFirstByteWhenAStopIsRequested) {
+  WriteFile(server->folder() + "/x", "hello");
+  auto proxy = FaultProxy::Start(server->port()).ValueOrDie();
+  proxy->Add({.stage = "read", .kind = "stall", .at = "first"});
+  std::stop_source stop;
+  TimePoint requested{};
+  std::thread stopping([&] {
+    while (proxy->fired() == 0) std::this_thread::yield();
+    requested = std::chrono::steady_clock::now();
+    stop.request_stop();
+  });
+  std::string body;
+  Status status =
+      Get(proxy->url() + "/x", &body, Deadline::Never().StoppedBy(stop.get_token()))
+          .status();
+  stopping.join();
+  EXPECT_EQ(status.code(), StatusCode::kCancelled) << status;
+  EXPECT_LT(std::chrono::steady_clock::now() - requested, milliseconds(500));
+}
+
 TEST_F(ClientTest, ServesManyThreads) {
   WriteFile(server->folder() + "/x", std::string(100'000, 'x'));
   std::atomic<int> right{0};

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <memory>
 
+#include "base/address.h"
 #include "base/unique_fd.h"
 
 namespace forebay::http {
@@ -48,17 +49,22 @@ int ConnectTo(const addrinfo& address, UniqueFd* fd, Deadline deadline) {
   return error;
 }
 
+std::string WithPort(const std::string& address) {
+  size_t host_end = address.find(']');
+  size_t colon = address.find(':', host_end == address.npos ? 0 : host_end);
+  return colon == address.npos ? address + ":80" : address;
+}
+
 Result<UniqueFd> Connect(const PlainRequest& request, Deadline deadline) {
-  size_t colon = request.address.rfind(':');
-  std::string host = request.address.substr(0, colon);
-  std::string port =
-      colon == std::string::npos ? "80" : request.address.substr(colon + 1);
+  FB_ASSIGN_OR_RETURN(Address at, ParseAddress(WithPort(request.address)));
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
   addrinfo* found = nullptr;
-  if (int error = ::getaddrinfo(host.c_str(), port.c_str(), &hints, &found); error != 0) {
-    std::string why = fmt::format("{}: {}", request.address, ::gai_strerror(error));
-    return error == EAI_AGAIN ? Status::Unavailable(why) : Status::Invalid(why);
+  std::string port = std::to_string(at.port);
+  int failure = ::getaddrinfo(at.host.c_str(), port.c_str(), &hints, &found);
+  if (failure != 0) {
+    std::string why = fmt::format("{}: {}", request.address, ::gai_strerror(failure));
+    return failure == EAI_AGAIN ? Status::Unavailable(why) : Status::Invalid(why);
   }
   std::unique_ptr<addrinfo, void (*)(addrinfo*)> guard(found, ::freeaddrinfo);
   Deadline attempt =

@@ -16,7 +16,7 @@ namespace forebay::http {
 
 struct PlainRequest {
   std::string method = "GET";
-  std::string address{};  // host:port; host alone is port 80
+  std::string address{};  // host:port or [::1]:port; without a port: 80
   std::string target{};   // path and query, encoded
   std::string body{};
   milliseconds connect_timeout{5'000};

@@ -107,6 +107,23 @@ TEST_F(ServerTest, AnswersPlainCalls) {
   EXPECT_EQ(CallPlain(request, deadline).status().code(), StatusCode::kUnavailable);
 }
 
+TEST_F(ServerTest, AnswersPlainCallsOverIpv6) {
+  Start({.host = "::1"});
+  Deadline deadline = Deadline::After(milliseconds(10'000));
+  PlainRequest request{.address = "[::1]:" + std::to_string(server->port()),
+                       .target = "/a"};
+  auto answer = CallPlain(request, deadline);
+  ASSERT_TRUE(answer.ok()) << answer.status();
+  EXPECT_EQ(answer->body, "GET /a ");
+  // Whether anybody listens at port 80 is all the same: the address is one.
+  request.address = "[::1]";
+  EXPECT_NE(CallPlain(request, deadline).status().code(), StatusCode::kInvalid);
+  for (const char* bad : {"::1", "[::1", "[::1]7070", "[::1]:x", "http://[::1]:80"}) {
+    request.address = bad;
+    EXPECT_EQ(CallPlain(request, deadline).status().code(), StatusCode::kInvalid) << bad;
+  }
+}
+
 TEST_F(ServerTest, RefusesAPlainAnswerThatIsLongerThanItMayBe) {
   Start({});
   Deadline deadline = Deadline::After(milliseconds(10'000));

@@ -42,12 +42,12 @@ Status HeadRole::Begin() {
                                 .address = fmt::format("127.0.0.1:{}", control_->port()),
                                 .timeout = kTimeout}));
   service_ = std::make_unique<head::HeadService>(head_.get());
-  loading_ = std::make_unique<Loading>(
-      Loading::Options{.head = head_.get(),
-                       .dataset = settings_.dataset,
-                       .source = settings_.metadata,
-                       .workers = settings_.workers,
-                       .connect_timeout = settings_.connect_timeout});
+  FB_ASSIGN_OR_RETURN(loading_,
+                      Loading::Start({.head = head_.get(),
+                                      .dataset = settings_.dataset,
+                                      .source = settings_.metadata,
+                                      .workers = settings_.workers,
+                                      .connect_timeout = settings_.connect_timeout}));
   begun_ = true;
   flight::Service::Options serving;  // without a node: it only tells where rows are
   serving.host = settings_.host;

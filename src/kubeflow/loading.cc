@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "base/size.h"
+#include "base/start_thread.h"
 #include "base/uri.h"
 #include "cluster/work.h"
 
@@ -32,8 +33,12 @@ std::string Summary(const head::Operation& operation) {
 
 }  // namespace
 
-Loading::Loading(Options options)
-    : options_(std::move(options)), thread_([this] { Run(); }) {}
+Result<std::unique_ptr<Loading>> Loading::Start(Options options) {
+  std::unique_ptr<Loading> loading(new Loading(std::move(options)));
+  FB_ASSIGN_OR_RETURN(loading->thread_,
+                      StartThread([raw = loading.get()] { raw->Run(); }));
+  return loading;
+}
 
 Loading::~Loading() {
   {
@@ -41,7 +46,7 @@ Loading::~Loading() {
     stopping_ = true;
   }
   wake_.notify_all();
-  thread_.join();
+  if (thread_.joinable()) thread_.join();
 }
 
 std::shared_ptr<const model::Manifest> Loading::manifest() const {

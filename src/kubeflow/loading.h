@@ -26,8 +26,8 @@ class Loading {
     milliseconds connect_timeout{20'000};
     milliseconds retry_pause{10'000};  // after a load that failed
   };
-  // Begins at once, in a thread of its own.
-  explicit Loading(Options options);
+  // Begins at once, on its own thread; kFull when that cannot be started.
+  static Result<std::unique_ptr<Loading>> Start(Options options);
   ~Loading();
 
   // True while every row is in the memory of a worker that is up.
@@ -36,6 +36,7 @@ class Loading {
   std::shared_ptr<const model::Manifest> manifest() const;
 
  private:
+  explicit Loading(Options options) : options_(std::move(options)) {}
   void Run();
   Status Load();
   Status Pin();

@@ -1,5 +1,7 @@
 #include "node/cluster.h"
 
+#include <set>
+
 namespace forebay::node {
 namespace {
 
@@ -12,10 +14,17 @@ Result<std::unique_ptr<Cluster>> Cluster::Join(Options options) {
   auto joined = std::unique_ptr<Cluster>(
       new Cluster(std::move(self), std::move(options.second_copies)));
   options.link.on_roster = [raw = joined.get()](const cluster::Roster& roster) {
-    raw->calls_.OnRoster(roster);
+    raw->OnRoster(roster);
   };
   FB_ASSIGN_OR_RETURN(joined->link_, cluster::HeadLink::Start(std::move(options.link)));
   return joined;
+}
+
+void Cluster::OnRoster(const cluster::Roster& roster) {
+  calls_.OnRoster(roster);
+  std::set<std::string> addresses;
+  for (const cluster::Member& member : roster.members()) addresses.insert(member.flight);
+  client_.KeepOnly(addresses);
 }
 
 ThreadPool& Cluster::callers(CallKind kind) {

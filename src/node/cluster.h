@@ -60,6 +60,8 @@ class Cluster {
   Cluster(std::string self, std::shared_ptr<SecondCopies> second_copies)
       : self_(self), second_copies_(std::move(second_copies)), calls_(self) {}
 
+  void OnRoster(const cluster::Roster& roster);
+
   const std::string self_;
   const std::shared_ptr<SecondCopies> second_copies_;
   PeerCalls calls_;

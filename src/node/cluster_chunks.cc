@@ -11,10 +11,10 @@
 namespace forebay::node {
 namespace {
 
-constexpr milliseconds kLook{20};
+constexpr milliseconds kChunkPoll{20};
 // A member that would have to read the source is asked after such a silence, and where
 // none is left the source is read here: a false alarm costs a second reading.
-constexpr milliseconds kFillDelay{1'000};
+constexpr milliseconds kChunkFillDelay{1'000};
 
 // What the source would answer too.
 bool IsFinal(StatusCode code) {
@@ -37,6 +37,8 @@ struct ClusterChunks::Leg {
   bool ended = false;
   bool judged = false;
   bool refused = false;
+  bool no_room = false;   // this node's own store did not take what came
+  bool gave_way = false;  // was stopped to make room for another leg
   Status status{};
 };
 
@@ -62,24 +64,30 @@ class ClusterChunks::StoringSink : public WatchedSink {
       return Status::Corrupt("a peer sent a chunk that it was not asked for");
     }
     coming_ = chunk;
-    FB_ASSIGN_OR_RETURN(writer_,
-                        wanted.store->Create(chunk.key, wanted.kind, chunk.size));
+    auto writer = wanted.store->Create(chunk.key, wanted.kind, chunk.size);
+    FB_RETURN_NOT_OK(NotingNoRoom(writer.status()));
+    writer_ = *std::move(writer);
     return Status::OK();
   }
   Status Take(const void* data, size_t size) override {
-    return writer_->Append(data, size);
+    return NotingNoRoom(writer_->Append(data, size));
   }
   Status Close() override {
     if (writer_->checksum() != coming_.checksum) {
       return Status::Corrupt("a chunk was damaged on its way from a peer");
     }
-    FB_ASSIGN_OR_RETURN(storage::Chunk stored, writer_->Commit());
+    auto stored = writer_->Commit();
+    FB_RETURN_NOT_OK(NotingNoRoom(stored.status()));
     writer_.reset();
     bytes_ += coming_.size;
     ++count_;
-    all_.Came(leg_.asked[coming_.index], std::move(stored),
+    all_.Came(leg_.asked[coming_.index], *std::move(stored),
               std::chrono::steady_clock::now() - start_);
     return Status::OK();
+  }
+  Status NotingNoRoom(Status status) {
+    if (status.code() == StatusCode::kFull) leg_.no_room = true;
+    return status;
   }
 
   ClusterChunks& all_;
@@ -99,30 +107,43 @@ ClusterChunks::ClusterChunks(const ClusterPeers* peers, const WantedChunks* want
   for (auto& who : peers_.Candidates(wanted_.unit)) {
     candidates_.push_back({std::move(who)});
   }
+  NoteOrigins();
 }
 
 ClusterChunks::~ClusterChunks() = default;
 
+// Every chunk of a cluster's datasets is looked up here first, wherever it comes from.
+void ClusterChunks::NoteOrigins() {
+  SecondCopies* copies = cluster_.second_copies();
+  if (copies == nullptr || !wanted_.request.table.version) return;
+  for (const WantedChunks::Wanted& chunk : wanted_.chunks) {
+    copies->Note(chunk.key,
+                 {.unit = wanted_.unit, .version = *wanted_.request.table.version});
+  }
+}
+
 Result<std::vector<size_t>> ClusterChunks::Run() {
   std::unique_lock lock(mutex_);
-  while (Advance()) changed_.wait_for(lock, kLook);
+  while (Advance()) changed_.wait_for(lock, kChunkPoll);
   return Finish(lock);
 }
 
 bool ClusterChunks::Advance() {
   for (Leg& leg : legs_) {
+    leg.signs.Look();
     if (leg.ended && !leg.judged) Judge(leg);
   }
   if (AllCame() || !final_.ok() || wanted_.deadline.passed()) return false;
   if (running_ == 0) return StartNext(Rights::kAll);
-  if (AllInTrouble(kFillDelay)) return StartNext(Rights::kAll);
+  if (AllInTrouble(kChunkFillDelay)) return StartNext(Rights::kAll);
   if (AllInTrouble(cluster_.patience().Delay())) StartNext(Rights::kStored);
   return true;
 }
 
 void ClusterChunks::Judge(Leg& leg) {
   leg.judged = true;
-  if (leg.status.ok()) return;
+  if (leg.status.ok() || leg.gave_way) return;
+  if (leg.no_room) return MakeRoomFor(leg);
   if (IsFinal(leg.status.code())) final_ = leg.status;
   if (leg.stored_only && leg.status.code() == StatusCode::kNotFound) return;
   let_down_ = true;
@@ -132,6 +153,26 @@ void ClusterChunks::Judge(Leg& leg) {
   if (leg.status.code() == StatusCode::kUnavailable) {
     using Fault = PeerCalls::Fault;
     cluster_.calls().Avoid(leg.member, leg.refused ? Fault::kRefused : Fault::kSilent);
+  }
+}
+
+// A hedged call and the one it hedges may each have memory for the same chunk. Where that
+// is too much, the faster one goes on alone. Where it is too much even so, the source
+// would need the same memory.
+void ClusterChunks::MakeRoomFor(const Leg& leg) {
+  bool made_room = false;
+  for (Leg& other : legs_) {
+    if (other.ended) continue;
+    other.gave_way = true;
+    other.call->Stop();
+    made_room = true;
+  }
+  if (!made_room) {
+    final_ = leg.status;
+    return;
+  }
+  for (Candidate& candidate : candidates_) {
+    if (candidate.who.member.id == leg.member.id) candidate.asked = false;
   }
 }
 

@@ -37,7 +37,8 @@ class ClusterChunks {
   ClusterChunks(const ClusterPeers* peers, const WantedChunks* wanted);
   ~ClusterChunks();
 
-  // Indices of the chunks that did not come. An error is what the source would say too.
+  // Indices of the chunks that did not come. An error is what the source would say too,
+  // or kFull: this node has no room for what came.
   Result<std::vector<size_t>> Run();
 
  private:
@@ -50,6 +51,7 @@ class ClusterChunks {
   };
   enum class Rights { kStored, kAll };
 
+  void NoteOrigins();
   // One look at how the legs are; false once nothing is left to wait for.
   bool Advance();
   bool StartNext(Rights rights);
@@ -58,6 +60,7 @@ class ClusterChunks {
   Status Fetch(Leg& leg);
   void Came(size_t index, storage::Chunk chunk, std::chrono::nanoseconds took);
   void Judge(Leg& leg);
+  void MakeRoomFor(const Leg& leg);
   bool InTrouble(const Leg& leg, milliseconds time) const;
   bool AllInTrouble(milliseconds time) const;
   bool AllCame() const;

@@ -143,6 +143,25 @@ TEST_F(ClusterChunksTest, WhatTheSourceWouldRefuseTooIsAnError) {
   EXPECT_TRUE(b.asked().empty());
 }
 
+TEST_F(ClusterChunksTest, WithoutRoomForWhatCameNobodyElseIsAsked) {
+  storage::StoreOptions options;
+  options.tiers = storage::TiersOf(
+      {{.medium = model::Medium::kMem, .path = {}, .quota_bytes = 4096}});
+  options.borrowed_bytes_max = 100'000;
+  store_ = storage::Store::Open(std::move(options)).ValueOrDie();
+  auto draft = store_->Create({7, 7}, model::ChunkKind::kTable, 80'000).ValueOrDie();
+  ASSERT_EQ(draft->Append(std::string(80'000, 'x').data(), 80'000), Status::OK());
+  std::vector<std::string> large{std::string(50'000, 'y')};
+  FakePeer a(large), b(large);
+  Join(2, {&a, &b});
+  auto rest = Run(large);
+  EXPECT_EQ(rest.status().code(), StatusCode::kFull) << rest.status();
+  EXPECT_EQ(a.asked().size(), 1U);
+  EXPECT_TRUE(b.asked().empty());
+  EXPECT_EQ(counters().failed_calls, 0U) << "the peer did well";
+  EXPECT_EQ(counters().fallbacks, 0U);
+}
+
 TEST_F(ClusterChunksTest, MoreThanOneQuestionHoldsIsAskedInSeveral) {
   std::vector<std::string> many;
   for (int i = 0; i < 4'097; ++i) many.push_back("chunk " + std::to_string(i));

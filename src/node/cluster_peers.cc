@@ -45,7 +45,6 @@ Result<std::vector<cache::FillChunk>> ClusterPeers::Bring(
   wanted.request.columns = request.view.columns;
   for (const cache::FillChunk& chunk : request.chunks) {
     wanted.chunks.push_back({chunk.ref, chunk.key});
-    NotePlace(chunk.key, wanted.unit);
   }
   wanted.on_chunk = [&](size_t i, const storage::Chunk& stored, cache::FillTimes times) {
     context.on_chunk(request.chunks[i], stored, times);
@@ -67,19 +66,12 @@ Result<std::optional<cache::FileFilled>> ClusterPeers::BringFile(
                       .kind = model::ChunkKind::kFile,
                       .store = request.store,
                       .deadline = request.deadline};
-  NotePlace(wanted.chunks[0].key, wanted.unit);
   std::optional<cache::FileFilled> filled;
   wanted.on_chunk = [&](size_t, storage::Chunk stored, cache::FillTimes times) {
     filled = cache::FileFilled{std::move(stored), times};
   };
   FB_RETURN_NOT_OK(ClusterChunks(this, &wanted).Run().status());
   return filled;
-}
-
-// Every fill of a cluster's dataset comes by here, whoever brings its chunks in the end.
-void ClusterPeers::NotePlace(const Hash128& key, const Hash128& unit) const {
-  SecondCopies* copies = options_.cluster->second_copies();
-  if (copies != nullptr) copies->Note(key, unit);
 }
 
 flight::ChunkRequest ClusterPeers::RequestOf(const Hash128& version) const {

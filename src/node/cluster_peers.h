@@ -43,7 +43,6 @@ class ClusterPeers : public cache::Peers {
   std::vector<Candidate> Candidates(const Hash128& unit) const;
 
  private:
-  void NotePlace(const Hash128& key, const Hash128& unit) const;
   flight::ChunkRequest RequestOf(const Hash128& version) const;
 
   Options options_;

@@ -12,11 +12,11 @@
 namespace forebay::node {
 namespace {
 
-constexpr milliseconds kLook{20};
+constexpr milliseconds kRowPoll{20};
 // A range of which at least one row in so many is needed is brought as a whole.
 constexpr uint64_t kWholeShare = 4;
 // Where a replica cannot be expected elsewhere, others would have to fill first.
-constexpr milliseconds kFillDelay{1'000};
+constexpr milliseconds kRowFillDelay{1'000};
 // Everybody asked was silent for so long: the chunks themselves are the way.
 constexpr milliseconds kGiveUpTime{1'500};
 
@@ -79,7 +79,7 @@ Result<cache::GatheredRows> ClusterRows::Run() {
     for (Group& group : groups_) settled = Settled(group) && settled;
     bool given_up = request_.stop.stop_requested() || request_.deadline.passed();
     if (settled || given_up) break;
-    changed_.wait_for(lock, kLook);
+    changed_.wait_for(lock, kRowPoll);
   }
   StopAll(lock);
   if (request_.stop.stop_requested()) return Status::Cancelled("nobody waits for rows");
@@ -196,13 +196,15 @@ bool ClusterRows::InTrouble(const Leg& leg, milliseconds time) const {
 
 milliseconds ClusterRows::HedgeDelay() const {
   milliseconds delay = cluster_.patience().Delay();
-  return peers_.options().replicas > 1 ? delay : std::max(delay, kFillDelay);
+  return peers_.options().replicas > 1 ? delay : std::max(delay, kRowFillDelay);
 }
 
 // Moves a group on; true once it is known where its rows come from.
 bool ClusterRows::Settled(Group& group) {
   if (group.settled) return true;
   Leg& first = group.first.front();
+  first.signs.Look();
+  for (Leg& leg : group.others) leg.signs.Look();
   auto answered = [](const Leg& leg) { return leg.ended; };
   // Rows that this node has no memory for come from nobody.
   bool no_room = first.failed() && first.status.code() == StatusCode::kFull;

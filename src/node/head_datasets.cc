@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <thread>
 
 #include "base/uri.h"
 #include "cluster/json_fields.h"
@@ -12,6 +11,10 @@
 
 namespace forebay::node {
 namespace {
+
+// Upper bound on foreign clusters that are kept though no dataset of theirs is open. Each
+// has a thread that asks its head who is in it.
+constexpr size_t kIdleClustersMax = 8;
 
 struct Name {
   std::string head;
@@ -42,7 +45,7 @@ std::vector<std::string> ColumnsOf(cluster::JsonFields& fields) {
 // Less than callers wait, so that they hear who did not answer.
 Deadline PatienceOf(Deadline deadline) {
   constexpr milliseconds kPatience{30'000};
-  return Deadline::After(std::min(kPatience, deadline.Remaining() / 4 * 3));
+  return deadline.Within(std::min(kPatience, deadline.Remaining() / 4 * 3));
 }
 
 const Status& StatusOf(const Status& status) { return status; }
@@ -74,16 +77,16 @@ source::Options OptionsOf(const nlohmann::json& object) {
 
 }  // namespace
 
-// In short tries, so that a node that ends does not wait for them.
+// Retries with a short timeout: another head may have taken over, or this one restarted.
 template <typename Ask>
 auto HeadDatasets::Insist(Ask ask, Deadline patience) {
   constexpr milliseconds kTry{3'000};
   constexpr milliseconds kPause{250};
   while (true) {
-    auto answer = ask(Deadline::After(std::min(kTry, patience.Remaining())));
+    auto answer = ask(patience.Within(kTry));
     bool silent = !answer.ok() && IsSilence(StatusOf(answer));
-    if (!silent || stopping_ || patience.Remaining() <= kPause) return answer;
-    std::this_thread::sleep_for(kPause);
+    if (!silent || patience.Remaining() <= kPause) return answer;
+    SleepFor(kPause, patience);
   }
 }
 
@@ -137,9 +140,7 @@ Result<std::shared_ptr<Cluster>> HeadDatasets::ClusterOf(const std::string& head
   auto own = home();
   {
     std::lock_guard lock(mutex_);
-    if (std::ranges::find(heads_, head) != heads_.end()) return home_;
-    auto found = others_.find(head);
-    if (found != others_.end()) return found->second;
+    if (auto known = FindKnown(head)) return known;
   }
   Cluster::Options options;
   options.link.client.heads = cluster::SplitHeads(head);
@@ -152,14 +153,45 @@ Result<std::shared_ptr<Cluster>> HeadDatasets::ClusterOf(const std::string& head
     const auto& self = own->link().self();
     if (cluster->link().roster()->Find(self->id) != nullptr) cluster = own;
   }
+  std::vector<std::shared_ptr<Cluster>> dropped;  // ends outside of the lock
   std::lock_guard lock(mutex_);
-  return others_.try_emplace(head, std::move(cluster)).first->second;
+  // Somebody else may have been faster.
+  if (auto known = FindKnown(head)) return known;
+  dropped = TakeIdle();
+  others_[head] = {cluster, ++uses_};
+  return cluster;
+}
+
+std::shared_ptr<Cluster> HeadDatasets::FindKnown(const std::string& head) {
+  if (std::ranges::find(heads_, head) != heads_.end()) return home_;
+  auto found = others_.find(head);
+  if (found == others_.end()) return nullptr;
+  found->second.last_use = ++uses_;
+  return found->second.cluster;
+}
+
+std::vector<std::shared_ptr<Cluster>> HeadDatasets::TakeIdle() {
+  std::vector<decltype(others_)::iterator> idle;
+  for (auto it = others_.begin(); it != others_.end(); ++it) {
+    const auto& cluster = it->second.cluster;
+    // Another address of its own cluster costs nothing to find again.
+    if (cluster.use_count() == 1 || cluster == home_) idle.push_back(it);
+  }
+  std::ranges::sort(idle, {}, [](auto it) { return it->second.last_use; });
+  std::vector<std::shared_ptr<Cluster>> taken;
+  for (auto it : idle) {
+    if (idle.size() - taken.size() < kIdleClustersMax) break;
+    taken.push_back(std::move(it->second.cluster));
+    others_.erase(it);
+  }
+  return taken;
 }
 
 Result<cache::NamedDataset> HeadDatasets::Find(const std::string& uri,
                                                std::optional<Hash128> version,
                                                Deadline deadline) {
   FB_ASSIGN_OR_RETURN(Name name, ParseName(uri));
+  deadline = deadline.StoppedBy(stop_.get_token());
   Deadline patience = PatienceOf(deadline);
   auto cluster = ClusterOf(name.head, patience);
   if (!cluster.ok()) return NoHead(name.head, cluster.status());

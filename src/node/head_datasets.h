@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -44,22 +45,32 @@ class HeadDatasets : public cache::NamedDatasets {
   Result<std::shared_ptr<Cluster>> Joined() const;
   // How often a dataset was opened here.
   uint64_t found_count() const { return found_count_; }
-  // Whoever waits for a head is sent away soon.
-  void Stop() { stopping_ = true; }
+  // Ends all waits for a head at once.
+  void Stop() { stop_.request_stop(); }
 
  private:
   Result<std::shared_ptr<Cluster>> ClusterOf(const std::string& head, Deadline deadline);
-  Result<std::string> AskOn(Cluster& cluster, const std::string& path, Deadline patience);
+  // Null: it is not known. The mutex is held, as for the next one.
+  std::shared_ptr<Cluster> FindKnown(const std::string& head);
+  // Makes room for one more that no dataset uses.
+  std::vector<std::shared_ptr<Cluster>> TakeIdle();
+  static Result<std::string> AskOn(Cluster& cluster, const std::string& path,
+                                   Deadline patience);
   // Asks again while nobody answers and there is time.
   template <typename Ask>
-  auto Insist(Ask ask, Deadline patience);
+  static auto Insist(Ask ask, Deadline patience);
 
   std::atomic<uint64_t> found_count_{0};
-  std::atomic<bool> stopping_{false};
+  std::stop_source stop_;
   mutable std::mutex mutex_;  // of all below
   std::shared_ptr<Cluster> home_;
-  std::vector<std::string> heads_;                          // of home
-  std::map<std::string, std::shared_ptr<Cluster>> others_;  // by head
+  std::vector<std::string> heads_;  // of home
+  struct Known {
+    std::shared_ptr<Cluster> cluster;
+    uint64_t last_use = 0;
+  };
+  std::map<std::string, Known> others_;  // by head, as names have it
+  uint64_t uses_ = 0;
 };
 
 }  // namespace forebay::node

@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "base/mapping.h"
+#include "base/start_thread.h"
 #include "cache/unit_chunks.h"
 
 namespace forebay::node {
@@ -18,13 +19,15 @@ constexpr uint64_t kUnitsBetweenLooks = 256;  // at the clock
 // Datasets that nobody opens here are heard of so late.
 constexpr milliseconds kNamesTime{10'000};
 constexpr milliseconds kRetryPause{1'000};
-constexpr milliseconds kHeadTime{5'000};
+constexpr milliseconds kNamesTimeout{5'000};
+constexpr milliseconds kStoreTime{5'000};
 
 Result<model::AnyManifest> FromStore(storage::Store& store, const Hash128& version) {
   for (const Hash128& key :
        {model::ManifestKey(version), model::FilesManifestKey(version)}) {
     if (!store.Contains(key)) continue;
-    FB_ASSIGN_OR_RETURN(storage::Chunk chunk, store.Get(key));
+    FB_ASSIGN_OR_RETURN(storage::Chunk chunk,
+                        store.Get(key, Deadline::After(kStoreTime)));
     FB_ASSIGN_OR_RETURN(
         auto mapping, Mapping::Map(chunk.fd->get(), chunk.size, Mapping::Mode::kShared));
     return model::AnyManifest::View(mapping->bytes(), mapping);
@@ -35,7 +38,15 @@ Result<model::AnyManifest> FromStore(storage::Store& store, const Hash128& versi
 }  // namespace
 
 HeldVersions::HeldVersions(cache::Engine* engine, HeadDatasets* datasets)
-    : engine_(engine), datasets_(datasets), thread_([this] { Run(); }) {}
+    : engine_(engine), datasets_(datasets) {}
+
+Result<std::unique_ptr<HeldVersions>> HeldVersions::Start(cache::Engine* engine,
+                                                          HeadDatasets* datasets) {
+  std::unique_ptr<HeldVersions> started(new HeldVersions(engine, datasets));
+  FB_ASSIGN_OR_RETURN(started->thread_,
+                      StartThread([raw = started.get()] { raw->Run(); }));
+  return started;
+}
 
 HeldVersions::~HeldVersions() {
   {
@@ -43,7 +54,7 @@ HeldVersions::~HeldVersions() {
     stopping_ = true;
   }
   wake_.notify_all();
-  thread_.join();
+  if (thread_.joinable()) thread_.join();
 }
 
 std::vector<cluster::VersionReport> HeldVersions::Reports() {
@@ -104,7 +115,7 @@ HeldVersions::State HeldVersions::Now() const {
 
 Status HeldVersions::Learn() {
   found_before_ = datasets_->found_count();
-  FB_ASSIGN_OR_RETURN(auto datasets, datasets_->FindHome(Deadline::After(kHeadTime)));
+  FB_ASSIGN_OR_RETURN(auto datasets, datasets_->FindHome(Deadline::After(kNamesTimeout)));
   std::vector<Known> known;
   for (HomeDataset& dataset : datasets) {
     auto before = std::ranges::find(known_, dataset, &Known::dataset);
@@ -153,7 +164,7 @@ void HeldVersions::Count(Known* known, TimePoint until) {
     bool look = known->next % kUnitsBetweenLooks == kUnitsBetweenLooks - 1;
     if (look && Clock::Real().Now() >= until) return;
     auto bytes = StoredBytes(*known, known->next);
-    if (bytes) NotePlaces(*known, known->next);
+    if (bytes) NoteOrigins(*known, known->next);
     if (!bytes || !IsOurs(*known, *roster, known->next)) continue;
     ++known->counting.cached_units;
     known->counting.cached_bytes += *bytes;
@@ -187,18 +198,20 @@ Hash128 HeldVersions::PlacementOf(const Known& known, uint64_t unit) {
 }
 
 // Chunks that were here when the node started came by no fill.
-void HeldVersions::NotePlaces(const Known& known, uint64_t unit) const {
+void HeldVersions::NoteOrigins(const Known& known, uint64_t unit) const {
   SecondCopies* copies = datasets_->home()->second_copies();
   if (copies == nullptr) return;
-  Hash128 placement = PlacementOf(known, unit);
+  SecondCopies::Origin origin{.unit = PlacementOf(known, unit)};
   const auto& files = known.manifest->files();
   if (files != nullptr) {
-    return copies->Note(model::FileChunkKey(*files, known.chunks[unit]), placement);
+    origin.version = files->version();
+    return copies->Note(model::FileChunkKey(*files, known.chunks[unit]), origin);
   }
   const model::Manifest& table = *known.manifest->table();
+  origin.version = table.version();
   for (model::ChunkRef ref :
        cache::UnitChunks(table, static_cast<uint32_t>(unit), known.columns)) {
-    copies->Note(model::ChunkKey(table, ref, known.columns), placement);
+    copies->Note(model::ChunkKey(table, ref, known.columns), origin);
   }
 }
 

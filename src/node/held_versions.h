@@ -5,6 +5,7 @@
 #pragma once
 
 #include <condition_variable>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -20,8 +21,10 @@ namespace forebay::node {
 
 class HeldVersions {
  public:
-  // Both must outlive this; the datasets have joined a cluster.
-  HeldVersions(cache::Engine* engine, HeadDatasets* datasets);
+  // Both must outlive this; the datasets have joined a cluster. kFull when its thread
+  // cannot be started.
+  static Result<std::unique_ptr<HeldVersions>> Start(cache::Engine* engine,
+                                                     HeadDatasets* datasets);
   ~HeldVersions();
 
   std::vector<cluster::VersionReport> Reports();
@@ -50,6 +53,7 @@ class HeldVersions {
     cluster::VersionReport held{};                 // by that pass
   };
 
+  HeldVersions(cache::Engine* engine, HeadDatasets* datasets);
   void Run();
   State Now() const;
   // The names as the head has them.
@@ -60,7 +64,7 @@ class HeldVersions {
   void Count(Known* known, TimePoint until);
   std::optional<uint64_t> StoredBytes(const Known& known, uint64_t unit) const;
   static Hash128 PlacementOf(const Known& known, uint64_t unit);
-  void NotePlaces(const Known& known, uint64_t unit) const;
+  void NoteOrigins(const Known& known, uint64_t unit) const;
   bool IsOurs(const Known& known, const cluster::Roster& roster, uint64_t unit) const;
   void Publish();
 

@@ -14,7 +14,7 @@
 namespace forebay::node {
 namespace {
 
-constexpr milliseconds kHeadTime{10'000};
+constexpr milliseconds kJoinTimeout{10'000};
 constexpr size_t kIdBytesMax = 128;  // as the head has it
 
 // Of the letters that ids may have.
@@ -47,7 +47,7 @@ Status CheckSelf(const Member::Options& options) {
 }  // namespace
 
 Result<std::vector<flight::NamedDataset>> Member::Names::List() {
-  FB_ASSIGN_OR_RETURN(auto found, datasets_->FindHome(Deadline::After(kHeadTime)));
+  FB_ASSIGN_OR_RETURN(auto found, datasets_->FindHome(Deadline::After(kJoinTimeout)));
   std::vector<flight::NamedDataset> datasets;
   for (const HomeDataset& home : found) {
     datasets.push_back({.name = home.name, .uri = datasets_->HomeUri(home.name)});
@@ -120,9 +120,10 @@ Status Member::Join(const Options& options, HeadDatasets* datasets) {
        .stored = [store = &node_->engine().store()](
                      const Hash128& key) { return store->Contains(key); }});
   datasets->Join(cluster_, options.heads);
-  held_ = std::make_unique<HeldVersions>(&node_->engine(), datasets);
-  warmer_ = std::make_unique<ShareWarmer>(&node_->engine(), datasets, held_.get());
-  restorer_ = std::make_unique<ShareRestorer>(&node_->engine(), datasets, held_.get());
+  cache::Engine* engine = &node_->engine();
+  FB_ASSIGN_OR_RETURN(held_, HeldVersions::Start(engine, datasets));
+  FB_ASSIGN_OR_RETURN(warmer_, ShareWarmer::Start(engine, datasets, held_.get()));
+  FB_ASSIGN_OR_RETURN(restorer_, ShareRestorer::Start(engine, datasets, held_.get()));
   joined_ = true;
   return Status::OK();
 }

@@ -34,6 +34,8 @@ class Member {
   static Result<std::unique_ptr<Member>> Start(const Options& options, Node* node,
                                                HeadDatasets* datasets);
   ~Member();
+  // Other members and Flight clients are served no longer.
+  void StopServing() { flight_.reset(); }
   Cluster* cluster() { return cluster_.get(); }
 
  private:

@@ -53,24 +53,35 @@ Result<std::unique_ptr<Node>> Node::Start(Options options) {
     tier.low_watermark = kLowWatermark;
   }
   auto next_use = std::make_shared<cache::NextUse>();
-  store.policy = std::make_unique<SecondCopiesFirst>(
-      std::make_unique<cache::FarthestNextUse>(next_use), node->second_copies_);
+  store.policy = std::make_unique<SecondCopiesFirst>(SecondCopiesFirst::Options{
+      .order = std::make_unique<cache::FarthestNextUse>(next_use),
+      .copies = node->second_copies_,
+      .rows_until = [next_use](const Hash128& key) { return next_use->RowsUntil(key); }});
   node->options_.engine.next_use = next_use;
   store.on_evict = [raw = node.get()](const Hash128& key) { raw->OnEvicted(key); };
   FB_ASSIGN_OR_RETURN(auto opened, storage::Store::Open(std::move(store)));
-  node->engine_ =
-      std::make_unique<cache::Engine>(std::move(opened), node->options_.engine);
+  FB_ASSIGN_OR_RETURN(node->engine_,
+                      cache::Engine::Make(std::move(opened), node->options_.engine));
   return node;
 }
 
-Node::~Node() {
+// Readers first: none is to hear that the fill it waits for was cancelled.
+void Node::Close() {
   listener_.Close();
+  {
+    std::lock_guard lock(sessions_mutex_);
+    for (auto& connection : connections_) connection->session->Stop();
+  }
+  if (engine_ != nullptr) engine_->Stop();
+}
+
+Node::~Node() {
+  Close();
   std::list<std::unique_ptr<Connection>> connections;
   {
     std::lock_guard lock(sessions_mutex_);
     connections.swap(connections_);
   }
-  for (auto& connection : connections) connection->session->Stop();
   for (auto& connection : connections) connection->thread.join();
 }
 
@@ -190,7 +201,9 @@ std::string Node::StatusJson() {
   {
     std::lock_guard lock(sessions_mutex_);
     for (auto& connection : connections_) {
-      readers.push_back(connection->session->Describe());
+      // A program that only asks for this status is no reader.
+      if (connection->session->in_use())
+        readers.push_back(connection->session->Describe());
     }
   }
   auto uptime = std::chrono::duration<double>(Clock::Real().Now() - started_).count();

@@ -43,6 +43,9 @@ class Node : public Host {
   Status Run();
   // Safe in a signal handler.
   void Stop() { stopping_ = true; }
+  // After Run: hangs up on readers, who look for the next node, then ends plans and
+  // fills.
+  void Close();
 
   cache::Engine& engine() override { return *engine_; }
   wire::Welcome Greeting() const override;

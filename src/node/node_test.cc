@@ -5,7 +5,11 @@
 
 #include <filesystem>
 #include <future>
+#include <nlohmann/json.hpp>
+#include <thread>
 
+#include "source/faulty_source.h"
+#include "source/memory_source.h"
 #include "support/full_table.h"
 #include "support/no_threads.h"
 #include "support/temp_folder.h"
@@ -29,8 +33,15 @@ class Reader {
   wire::Envelope Receive() {
     return wire::Decode(channel_.Receive(Soon()).ValueOrDie().bytes).ValueOrDie();
   }
-  wire::Message Ask(wire::Message message) {
+  void Send(wire::Message message) {
     FB_CHECK(channel_.Send(wire::Encode({++sent_, std::move(message)}), {}, Soon()).ok());
+  }
+  // Without a word.
+  bool WasHungUpOn() {
+    return channel_.Receive(Soon()).status().code() == StatusCode::kUnavailable;
+  }
+  wire::Message Ask(wire::Message message) {
+    Send(std::move(message));
     wire::Envelope answer = Receive();
     EXPECT_EQ(answer.request, sent_);
     return answer.message;
@@ -83,6 +94,29 @@ class NodeTest : public ::testing::Test {
   std::future<Status> ran_;
 };
 
+TEST_F(NodeTest, EndsSoonWhileAPlanWaitsForASourceThatHangs) {
+  auto source =
+      std::make_shared<source::FaultySource>(std::make_shared<source::MemorySource>());
+  source->Add({.call = source::Call::kList, .hang = true});
+  source->Add({.call = source::Call::kStat, .hang = true});
+  Node::Options options = Options();
+  options.engine.open_source = [&](const std::string&, const source::Options&) {
+    return Result<std::shared_ptr<source::Source>>(source);
+  };
+  Start(std::move(options));
+  Reader reader;
+  reader.Connect(path_);
+  ASSERT_TRUE(reader.IsServed());
+  reader.Send(wire::Open{.uri = "mem://b/events", .options = {}, .timeout_ms = 10'000});
+  while (source->fired() == 0) std::this_thread::yield();
+  auto start = std::chrono::steady_clock::now();
+  node_->Stop();
+  EXPECT_TRUE(ran_.get().ok());
+  node_.reset();
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(3));
+  EXPECT_TRUE(reader.WasHungUpOn()) << "it is to look for the next node";
+}
+
 TEST_F(NodeTest, WithoutADescriptorForAReaderTellsItAndServesTheOthers) {
   Start(Options());
   Reader before;
@@ -96,6 +130,10 @@ TEST_F(NodeTest, WithoutADescriptorForAReaderTellsItAndServesTheOthers) {
     Status why = refused.Refusal();
     EXPECT_EQ(why.code(), StatusCode::kFull);
     EXPECT_NE(why.message().find("ulimit -n"), std::string::npos) << why;
+  }
+  {
+    // A new limit: the node may still be taking back the descriptor it refused with.
+    testing_support::FullTable limit;
     // The answer needs a descriptor: that request fails, and no more.
     auto answer = before.Ask(wire::GetStatus{});
     EXPECT_EQ(std::get<wire::Failure>(answer).status.code(), StatusCode::kFull);
@@ -152,6 +190,23 @@ TEST_F(NodeTest, IsKeptByWhoUsesIt) {
     EXPECT_EQ(ran_.wait_for(milliseconds(100)), std::future_status::timeout);
   }
   EXPECT_TRUE(std::holds_alternative<wire::Text>(user.Ask(wire::GetStatus{})));
+}
+
+TEST_F(NodeTest, ListsReadersButNotThoseWhoOnlyAskForItsStatus) {
+  Start(Options());
+  Reader user;
+  Reader asking;
+  user.Connect(path_);
+  asking.Connect(path_);
+  ASSERT_TRUE(user.IsServed());
+  ASSERT_TRUE(asking.IsServed());
+  asking.Ask(wire::GetStatus{});
+  auto readers = [&] {
+    return nlohmann::json::parse(node_->StatusJson())["readers"].size();
+  };
+  EXPECT_EQ(readers(), 0U);
+  user.Ask(wire::GetCoverage{.view = 0});
+  EXPECT_EQ(readers(), 1U);
 }
 
 TEST_F(NodeTest, SaysWhereItsLogIs) {

@@ -49,10 +49,10 @@ Hash128 OpenView::Key(model::ChunkRef ref) const {
 }
 
 std::vector<cache::FileFills::Asked> OpenView::Ask(
-    cache::Engine& engine, const std::vector<model::ChunkRef>& refs, cache::Need need,
-    cache::ClientId client) const {
-  if (files != nullptr) return engine.files().fills().Request(files, refs, need, client);
-  auto futures = engine.fills().Request(view, refs, need, client);
+    cache::Engine& engine, const std::vector<model::ChunkRef>& refs,
+    const cache::RequestOptions& with) const {
+  if (files != nullptr) return engine.files().fills().Request(files, refs, with);
+  auto futures = engine.fills().Request(view, refs, with);
   std::vector<cache::FileFills::Asked> asked;
   asked.reserve(refs.size());
   for (size_t i = 0; i < refs.size(); ++i) {

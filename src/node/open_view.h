@@ -25,8 +25,7 @@ struct OpenView {
   Hash128 Key(model::ChunkRef ref) const;
   std::vector<cache::FileFills::Asked> Ask(cache::Engine& engine,
                                            const std::vector<model::ChunkRef>& refs,
-                                           cache::Need need,
-                                           cache::ClientId client) const;
+                                           const cache::RequestOptions& with) const;
   cache::Coverage Covered(cache::Engine& engine) const;
   using Report = std::function<bool(const cache::WarmupProgress&)>;
   Result<cache::WarmupProgress> Warmup(cache::Engine& engine, cache::ClientId client,

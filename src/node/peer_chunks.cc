@@ -12,8 +12,8 @@
 namespace forebay::node {
 namespace {
 
-constexpr milliseconds kLook{25};          // how often a waiting call looks around
-constexpr milliseconds kHeadTime{20'000};  // to learn of a version
+constexpr milliseconds kServedChunkPoll{25};   // how often a waiting call looks around
+constexpr milliseconds kLearnTimeout{20'000};  // to learn of a version
 constexpr size_t kVersionsMax = 32;
 
 Result<flight::ServedChunk> ToServed(const storage::Chunk& chunk) {
@@ -41,7 +41,7 @@ class Filled : public flight::ServedChunks {
   ~Filled() override { engine_->fills().Forget(client_); }
 
   Result<flight::ServedChunk> At(size_t i, const std::function<bool()>& ended) override {
-    while (futures_[i].wait_for(kLook) != std::future_status::ready) {
+    while (futures_[i].wait_for(kServedChunkPoll) != std::future_status::ready) {
       if (ended()) return Status::Cancelled("nobody waits for these chunks any more");
     }
     const Result<cache::Brought>& brought = futures_[i].get();
@@ -66,8 +66,10 @@ Result<std::vector<storage::Chunk>> StoredChunks(
     cache::Engine& engine, const cache::View& view,
     const std::vector<model::ChunkRef>& refs) {
   std::vector<storage::Chunk> chunks;
+  Deadline deadline = Deadline::After(kPeerStoreTime);
   for (const model::ChunkRef& ref : refs) {
-    FB_ASSIGN_OR_RETURN(storage::Chunk chunk, engine.store().Get(view.Key(ref)));
+    FB_ASSIGN_OR_RETURN(storage::Chunk chunk,
+                        engine.store().Get(view.Key(ref), deadline));
     chunks.push_back(std::move(chunk));
   }
   return chunks;
@@ -101,8 +103,9 @@ Result<std::unique_ptr<flight::ServedChunks>> PeerChunks::ServeTable(
     return std::make_unique<Stored>(std::move(chunks));
   }
   cache::ClientId client = NextPeerClient();
-  auto futures =
-      engine_->fills().Request(open.view, request.refs, cache::Need::kNow, client);
+  auto futures = engine_->fills().Request(
+      open.view, request.refs,
+      {.client = client, .deadline = Deadline::After(kPeerStoreTime)});
   return std::make_unique<Filled>(engine_, client, std::move(futures));
 }
 
@@ -122,7 +125,7 @@ Result<PeerChunks::PeersVersion> PeerChunks::VersionOf(const flight::TableName& 
   FB_ASSIGN_OR_RETURN(
       std::string manifest,
       home.link().Get(fmt::format("/v1/versions/{}/manifest", table.version->ToHex()),
-                      Deadline::After(kHeadTime)));
+                      Deadline::After(kLearnTimeout)));
   FB_ASSIGN_OR_RETURN(PeersVersion version,
                       Adopt(datasets_->HomeUri(table.dataset), std::move(manifest)));
   std::lock_guard lock(mutex_);

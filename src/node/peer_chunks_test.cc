@@ -15,8 +15,9 @@ class PeerChunksTest : public ::testing::Test {
         {{.medium = model::Medium::kMem, .path = {}, .quota_bytes = uint64_t{64} << 20}});
     cache::Engine::Options options;
     options.named = &datasets_;
-    engine_ = std::make_unique<cache::Engine>(
-        storage::Store::Open(std::move(store)).ValueOrDie(), options);
+    engine_ =
+        cache::Engine::Make(storage::Store::Open(std::move(store)).ValueOrDie(), options)
+            .ValueOrDie();
     chunks_ = std::make_unique<PeerChunks>(engine_.get(), &datasets_);
     request_.table.dataset = "events";
     request_.table.version = Hash128{1, 2};

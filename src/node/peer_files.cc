@@ -17,7 +17,7 @@ namespace {
 using cache::FilesEngine;
 using model::ChunkRef;
 
-constexpr milliseconds kLook{25};  // how often a waiting call looks around
+constexpr milliseconds kServedFilePoll{25};  // how often a waiting call looks around
 
 Status CheckRefs(const model::FilesManifest& manifest,
                  const std::vector<ChunkRef>& refs) {
@@ -66,13 +66,14 @@ class FilledFiles : public flight::ServedChunks {
         client_(NextPeerClient()),
         version_(std::move(version)),
         refs_(std::move(refs)),
-        asked_(engine_->files().fills().Request(version_, refs_, cache::Need::kNow,
-                                                client_)) {}
+        asked_(engine_->files().fills().Request(
+            version_, refs_,
+            {.client = client_, .deadline = Deadline::After(kPeerStoreTime)})) {}
   ~FilledFiles() override { engine_->files().Forget(client_); }
 
   Result<flight::ServedChunk> At(size_t i, const std::function<bool()>& ended) override {
     const auto& [ref, future] = asked_[i];
-    while (future.wait_for(kLook) != std::future_status::ready) {
+    while (future.wait_for(kServedFilePoll) != std::future_status::ready) {
       if (ended()) return Status::Cancelled("nobody waits for these chunks any more");
     }
     const Result<cache::Brought>& brought = future.get();
@@ -96,12 +97,13 @@ class StoredFiles : public flight::ServedChunks {
 
   // All of them, as they are in the store.
   Status Find(storage::Store& store) {
+    Deadline deadline = Deadline::After(kPeerStoreTime);
     for (const ChunkRef& ref : refs_) {
       ChunkRef is = ref;
-      auto stored = store.Get(version_->Key(ref));
+      auto stored = store.Get(version_->Key(ref), deadline);
       if (!stored.ok() && ref.group != model::kPackGroup) {
         is = version_->manifest->PackOf(ref.range).value_or(ref);
-        stored = store.Get(version_->Key(is));
+        stored = store.Get(version_->Key(is), deadline);
       }
       if (!stored.ok()) return stored.status();
       found_.push_back({is, *std::move(stored)});

@@ -11,6 +11,8 @@ namespace forebay::node {
 
 // For a fill that a peer asks for. Sessions count up from 1, and never get there.
 cache::ClientId NextPeerClient();
+// For what the store verifies just now.
+constexpr milliseconds kPeerStoreTime = std::chrono::seconds(30);
 
 // What the store has of these chunks, a small file also out of its pack; kNotFound.
 Result<std::unique_ptr<flight::ServedChunks>> ServeStoredFiles(

@@ -6,7 +6,7 @@
 namespace forebay::node {
 namespace {
 
-constexpr milliseconds kLook{100};
+constexpr milliseconds kTurnPoll{100};
 
 uint64_t BytesOf(const cache::GatheredRows& rows) {
   uint64_t bytes = 0;
@@ -100,7 +100,7 @@ Result<cache::GatheredRows> RowRequests::Take(uint64_t ticket, Deadline deadline
     Status launched = Launch(gathering);
     if (!launched.ok()) return LeaveInChunks(found, launched);
   }
-  while (gathering.rows.wait_for(kLook) != std::future_status::ready) {
+  while (gathering.rows.wait_for(kTurnPoll) != std::future_status::ready) {
     if (!ended() && !deadline.passed()) continue;
     gathering.stop.request_stop();
   }

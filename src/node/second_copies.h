@@ -1,19 +1,23 @@
 // Which chunks of this node's store are second copies: chunks of a cluster's dataset that
-// another live member is the first to keep. They go before all others when the store
-// makes room, so that the last copy in the cluster goes last.
+// another live member is the first to keep. They go before first copies when the store
+// makes room, and first copies do not go for them as long as memory can be lent instead,
+// so that the last copy in the cluster goes last (docs/adr/0023).
 //
 // By arithmetic over the newest roster, without asking anybody: a roster that is old, or
 // a first member that has lost its copy, makes for a worse choice and nothing else.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
+#include "base/clock.h"
 #include "cluster/roster.h"
 #include "storage/eviction_policy.h"
 
@@ -30,21 +34,33 @@ class SecondCopies {
   // Before it, nothing is a second copy.
   void Join(Options options);
 
-  // The chunk belongs to the fill unit (or file) that is placed by this hash.
-  void Note(const Hash128& key, const Hash128& unit);
-  // For each candidate, whether it is one.
-  std::vector<bool> Among(const std::vector<storage::EvictionCandidate>& candidates);
+  // What a chunk belongs to.
+  struct Origin {
+    Hash128 unit{};  // the fill unit, or file, as it is placed
+    Hash128 version{};
+  };
+  void Note(const Hash128& key, const Origin& origin);
+
+  struct Copy {
+    bool second = false;
+    std::optional<Hash128> version{};  // none: of no dataset of the cluster
+  };
+  // Of each candidate.
+  std::vector<Copy> Among(const std::vector<storage::EvictionCandidate>& candidates);
+  bool IsSecond(const Hash128& key);
   size_t noted_count() const;
 
  private:
   struct Place {
-    Hash128 unit{};
+    Origin origin{};
     uint64_t epoch = 0;  // of the roster by which `second` holds
     bool second = false;
   };
   static constexpr size_t kSweptMin = 4096;
 
-  void Sweep();  // the mutex is held
+  // The mutex is held.
+  void Sweep();
+  Copy CopyOf(const Hash128& key, const cluster::Roster& roster);
 
   mutable std::mutex mutex_;
   Options options_;
@@ -52,21 +68,40 @@ class SecondCopies {
   size_t swept_at_ = kSweptMin;  // places, when those of evicted chunks are forgotten
 };
 
-// Second copies first, each kind in the order of another policy. Others are kept this way
-// only up to a share of all: a store that is full of first copies still has room for what
-// its readers read.
+// Chunks of versions that are not in use go first, then second copies, then the rest,
+// each kind in the order of another policy. For a second copy only the first two kinds
+// go, and of second copies only those that are needed later than it, until there is no
+// memory to lend: then first copies that are needed later go too.
 class SecondCopiesFirst : public storage::EvictionPolicy {
  public:
-  static constexpr double kKeptShare = 0.75;
+  // A version is in use while any chunk of it was used within this time. Longer than
+  // the pauses of a training job, whose validation set waits for the end of an epoch.
+  static constexpr std::chrono::hours kIdleAfter{1};
 
-  SecondCopiesFirst(std::unique_ptr<storage::EvictionPolicy> order,
-                    std::shared_ptr<SecondCopies> copies)
-      : order_(std::move(order)), copies_(std::move(copies)) {}
+  struct Options {
+    std::unique_ptr<storage::EvictionPolicy> order{};
+    std::shared_ptr<SecondCopies> copies{};
+    // How many rows are read here before the chunk is needed, where a reader is known to.
+    std::function<std::optional<uint64_t>(const Hash128& key)> rows_until{};
+    const Clock* clock = &Clock::Real();
+  };
+  explicit SecondCopiesFirst(Options options) : options_(std::move(options)) {}
+
   void Order(std::vector<storage::EvictionCandidate>& candidates) const override;
+  bool IsSecondCopy(const Hash128& key) const override {
+    return options_.copies->IsSecond(key);
+  }
+  size_t OrderForSecondCopy(
+      const Hash128& key,
+      std::vector<storage::EvictionCandidate>& candidates) const override;
 
  private:
-  std::unique_ptr<storage::EvictionPolicy> order_;
-  std::shared_ptr<SecondCopies> copies_;
+  enum class Kind : uint8_t { kIdle, kSecond, kFirst };
+
+  std::vector<Kind> KindsOf(
+      const std::vector<storage::EvictionCandidate>& candidates) const;
+
+  const Options options_;
 };
 
 }  // namespace forebay::node

@@ -45,27 +45,54 @@ class SecondCopiesTest : public ::testing::Test {
     Hash128 key = HashBytes(name);
     names_[key] = name;
     stored_.insert(key);
-    candidates_.push_back({.key = key, .size = size, .last_use_ns = ++now_});
-    if (unit) copies_->Note(key, *unit);
+    clock_.Advance(std::chrono::nanoseconds(1));
+    candidates_.push_back({.key = key, .size = size, .last_use_ns = clock_.WallNanos()});
+    if (unit) copies_->Note(key, {.unit = *unit, .version = version_});
   }
-  std::vector<std::string> Order() {
-    SecondCopiesFirst policy(std::make_unique<storage::LeastRecentUse>(), copies_);
-    auto candidates = candidates_;
-    std::ranges::reverse(candidates);
-    policy.Order(candidates);
-    std::vector<std::string> names;
+  SecondCopiesFirst Policy() {
+    return SecondCopiesFirst({.order = std::make_unique<storage::LeastRecentUse>(),
+                              .copies = copies_,
+                              .rows_until =
+                                  [this](const Hash128& key) {
+                                    auto found = rows_until_.find(names_[key]);
+                                    return found != rows_until_.end()
+                                               ? std::optional(found->second)
+                                               : std::nullopt;
+                                  },
+                              .clock = &clock_});
+  }
+  using Names = std::vector<std::string>;
+  Names NamesOf(const std::vector<EvictionCandidate>& candidates) {
+    Names names;
     for (const auto& candidate : candidates) names.push_back(names_[candidate.key]);
     return names;
   }
-  using Names = std::vector<std::string>;
+  Names Order() {
+    auto candidates = candidates_;
+    std::ranges::reverse(candidates);
+    Policy().Order(candidates);
+    return NamesOf(candidates);
+  }
+  // What goes for a second copy, with a bar after what goes while memory can be lent.
+  Names OrderFor(const std::string& name) {
+    names_[HashBytes(name)] = name;
+    auto candidates = candidates_;
+    std::ranges::reverse(candidates);
+    size_t count = Policy().OrderForSecondCopy(HashBytes(name), candidates);
+    Names names = NamesOf(candidates);
+    names.insert(names.begin() + static_cast<ptrdiff_t>(count), "|");
+    return names;
+  }
 
   std::shared_ptr<const Roster> roster_;
   std::shared_ptr<SecondCopies> copies_ = std::make_shared<SecondCopies>();
   std::vector<EvictionCandidate> candidates_;
   std::map<Hash128, std::string> names_;
   std::set<Hash128> stored_;
+  std::map<std::string, uint64_t> rows_until_;
   Hash128 last_{};
-  int64_t now_ = 0;
+  Hash128 version_{0, 1};
+  FakeClock clock_;
 };
 
 TEST_F(SecondCopiesTest, GoBeforeWhatThisNodeIsTheFirstToKeep) {
@@ -104,19 +131,61 @@ TEST_F(SecondCopiesTest, WhatBelongsToNoClusterIsKeptAsAFirstCopy) {
   EXPECT_EQ(Order(), (Names{"a1", "local"}));
 }
 
-TEST_F(SecondCopiesTest, LeaveAQuarterOfTheRoomToOthers) {
-  for (int i = 0; i < 9; ++i) Add("b" + std::to_string(i), UnitOf("b", "a"));
+TEST_F(SecondCopiesTest, GoForOtherSecondCopiesAndFirstCopiesDoNot) {
+  Add("b1", UnitOf("b", "a"));
   Add("a1", UnitOf("a", "b"));
-  // Of 100 bytes 75 are kept: the seven first copies that were used last.
-  EXPECT_EQ(Order(), (Names{"b0", "b1", "a1", "b2", "b3", "b4", "b5", "b6", "b7", "b8"}));
+  Add("local", std::nullopt);
+  Add("a2", UnitOf("a", "b"));
+  EXPECT_EQ(OrderFor("a3"), (Names{"a1", "a2", "|", "b1", "local"}));
 }
 
-TEST_F(SecondCopiesTest, KeepExactlyTheShareThatTheyMay) {
-  Add("b0", UnitOf("b", "a"), 75);
-  Add("a1", UnitOf("a", "b"), 25);
-  EXPECT_EQ(Order(), (Names{"a1", "b0"}));
-  candidates_[0].size = 76;
-  EXPECT_EQ(Order(), (Names{"b0", "a1"}));
+TEST_F(SecondCopiesTest, DoNotGoForThoseThatAreNeededNoSooner) {
+  for (const char* name : {"a0", "a10", "a20", "unknown"}) Add(name, UnitOf("a", "b"));
+  rows_until_ = {{"a0", 0}, {"a10", 10}, {"a20", 20}};
+  rows_until_["new"] = 10;
+  EXPECT_EQ(OrderFor("new"), (Names{"a20", "unknown", "|", "a0", "a10"}));
+  rows_until_.erase("new");
+  EXPECT_EQ(OrderFor("new"), (Names{"unknown", "|", "a0", "a10", "a20"}));
+}
+
+// Without memory to lend, readers of several windows would evict what the others have
+// asked for and not read yet.
+TEST_F(SecondCopiesTest, StayBeforeFirstCopiesThatAreNeededLater) {
+  Add("b5", UnitOf("b", "a"));
+  Add("a5", UnitOf("a", "b"));
+  Add("b50", UnitOf("b", "a"));
+  rows_until_ = {{"b5", 5}, {"a5", 5}, {"b50", 50}, {"new", 10}};
+  EXPECT_EQ(OrderFor("new"), (Names{"|", "b50", "a5", "b5"}));
+}
+
+TEST_F(SecondCopiesTest, StayLongerThanVersionsThatNobodyUses) {
+  Add("old 1", UnitOf("b", "a"));
+  Add("old 2", UnitOf("b", "a"));
+  Add("local", std::nullopt);
+  Add("manifest", std::nullopt);
+  candidates_.back().kind = model::ChunkKind::kManifest;
+  version_ = {0, 2};
+  Add("b1", UnitOf("b", "a"));
+  clock_.Advance(SecondCopiesFirst::kIdleAfter);
+  Add("b2", UnitOf("b", "a"));
+  Add("a1", UnitOf("a", "b"));
+  EXPECT_EQ(Order(), (Names{"old 1", "old 2", "local", "a1", "manifest", "b1", "b2"}));
+  EXPECT_EQ(OrderFor("a2"),
+            (Names{"old 1", "old 2", "local", "a1", "|", "manifest", "b1", "b2"}));
+  // One chunk that is used keeps its version in use, and so does a reader.
+  candidates_[1].last_use_ns = clock_.WallNanos();
+  rows_until_["local"] = 100;
+  EXPECT_EQ(Order(), (Names{"a1", "old 1", "local", "manifest", "b1", "b2", "old 2"}));
+}
+
+TEST_F(SecondCopiesTest, AreKnownByTheirKeys) {
+  Add("b1", UnitOf("b", "a"));
+  Add("a1", UnitOf("a", "b"));
+  EXPECT_TRUE(Policy().IsSecondCopy(HashBytes("a1")));
+  EXPECT_FALSE(Policy().IsSecondCopy(HashBytes("b1")));
+  EXPECT_FALSE(Policy().IsSecondCopy(HashBytes("unknown")));
+  SetRoster(2, MemberState::kDown);
+  EXPECT_FALSE(Policy().IsSecondCopy(HashBytes("a1")));
 }
 
 TEST_F(SecondCopiesTest, MeanNothingWhereASlowerTierTakesWhatGoes) {
@@ -124,6 +193,7 @@ TEST_F(SecondCopiesTest, MeanNothingWhereASlowerTierTakesWhatGoes) {
   Add("a1", UnitOf("a", "b"));
   for (auto& candidate : candidates_) candidate.leaves_store = false;
   EXPECT_EQ(Order(), (Names{"b1", "a1"}));
+  EXPECT_EQ(OrderFor("a2"), (Names{"b1", "a1", "|"}));
 }
 
 TEST_F(SecondCopiesTest, MeanNothingBeforeANodeHasJoinedOrWithoutARoster) {
@@ -133,19 +203,20 @@ TEST_F(SecondCopiesTest, MeanNothingBeforeANodeHasJoinedOrWithoutARoster) {
   EXPECT_EQ(Order(), (Names{"b1", "a1"}));
   copies_ = std::make_shared<SecondCopies>();
   EXPECT_EQ(Order(), (Names{"b1", "a1"}));
+  EXPECT_FALSE(Policy().IsSecondCopy(HashBytes("a1")));
   candidates_.clear();
   EXPECT_TRUE(Order().empty());
 }
 
 TEST_F(SecondCopiesTest, ForgetsChunksThatHaveLeftTheStore) {
   for (int i = 0; i < 100'000; ++i) {
-    copies_->Note(HashBytes(std::to_string(i)), Hash128{0, static_cast<uint64_t>(i)});
+    copies_->Note(HashBytes(std::to_string(i)), {.unit = {0, static_cast<uint64_t>(i)}});
     ASSERT_LE(copies_->noted_count(), 4096U);
   }
   for (int i = 0; i < 10'000; ++i) {
     Hash128 key = HashBytes("kept " + std::to_string(i));
     stored_.insert(key);
-    copies_->Note(key, Hash128{1, static_cast<uint64_t>(i)});
+    copies_->Note(key, {.unit = {1, static_cast<uint64_t>(i)}});
   }
   EXPECT_GE(copies_->noted_count(), 10'000U) << "what is stored is not forgotten";
 }

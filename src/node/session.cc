@@ -24,6 +24,9 @@ constexpr milliseconds kSendTimeout = std::chrono::seconds(30);
 // How often a waiting session looks whether its reader is still there.
 constexpr milliseconds kPeerCheck = milliseconds(200);
 constexpr milliseconds kWarmupReport = milliseconds(200);
+// A reader that says what it will need does not wait; its next request would.
+constexpr milliseconds kWantTime = milliseconds(0);
+constexpr milliseconds kPinnedTime = std::chrono::seconds(60);
 constexpr size_t kViewsMax = 1024;
 constexpr uint64_t kManifestBytesMax = uint64_t{4} << 30;
 
@@ -122,7 +125,8 @@ Status Session::Serve(wire::Packet packet) {
   }
   FlushEvicted();
   Status status = Dispatch(envelope.message);
-  if (status.ok() || channel_.PeerGone()) return status;
+  if (status.ok()) return status;
+  if (channel_.PeerGone()) return Status::Unavailable("the reader has gone");
   return Answer(wire::Failure{ShortEnough(status)});
 }
 
@@ -175,7 +179,7 @@ Result<std::string> Session::PinnedManifest(uint64_t bytes) const {
 Status Session::CheckPinned(const Hash128& key, std::string_view manifest) const {
   FB_ASSIGN_OR_RETURN(uint32_t user, channel_.PeerUser());
   if (user == ::geteuid() || user == 0) return Status::OK();
-  auto stored = host_->engine().store().Get(key);
+  auto stored = host_->engine().store().Get(key, Deadline::After(kPinnedTime));
   if (stored.ok()) {
     FB_ASSIGN_OR_RETURN(auto mapping, Mapping::Map(stored->fd->get(), stored->size,
                                                    Mapping::Mode::kShared));
@@ -258,27 +262,30 @@ Result<cache::View> Session::FindTable(uint32_t id) const {
 }
 
 Status Session::On(const wire::GetChunks& get) {
+  Status status = HandOverAll(get);
+  // The reader asks for fewer at a time: nothing of the rest is worth a decode.
+  if (status.code() == StatusCode::kFull) host_->engine().fills().Forget(id_);
+  return status;
+}
+
+Status Session::HandOverAll(const wire::GetChunks& get) {
   FB_ASSIGN_OR_RETURN(OpenView view, FindView(get.view));
   FB_RETURN_NOT_OK(view.Check(get.refs));
   Deadline deadline = DeadlineOf(get.timeout_ms);
-  auto asked = view.Ask(host_->engine(), get.refs, cache::Need::kNow, id_);
+  auto asked = view.Ask(host_->engine(), get.refs,
+                        {.need = cache::Need::kNow, .client = id_, .deadline = deadline});
   std::vector<Handover> ready;
   for (const auto& [ref, future] : asked) {
     bool waits = future.wait_for(std::chrono::seconds(0)) != std::future_status::ready;
     if (!ready.empty() && (waits || ready.size() == wire::kMessageFdsMax)) {
-      FB_RETURN_NOT_OK(HandOver(get.view, ready));
+      FB_RETURN_NOT_OK(HandOver(get, ready));
       ready.clear();
     }
-    auto brought = Await(future, deadline);
-    if (brought.status().code() == StatusCode::kFull) {
-      // The reader asks for fewer at a time: nothing of the rest is worth a decode.
-      host_->engine().fills().Forget(id_);
-    }
-    if (!brought.ok()) return brought.status();
-    if (!waits) brought->times = {};
-    ready.push_back({ref, *std::move(brought)});
+    FB_ASSIGN_OR_RETURN(cache::Brought brought, Await(future, deadline));
+    if (!waits) brought.times = {};
+    ready.push_back({ref, std::move(brought)});
   }
-  return HandOver(get.view, ready);
+  return HandOver(get, ready);
 }
 
 Result<cache::Brought> Session::Await(const cache::ChunkFuture& future,
@@ -295,12 +302,33 @@ Result<cache::Brought> Session::Await(const cache::ChunkFuture& future,
   return future.get();
 }
 
-Status Session::HandOver(uint32_t view_id, const std::vector<Handover>& chunks) {
+// All of them, or none.
+Status Session::AddReaders(const wire::GetChunks& get,
+                           const std::vector<Handover>& chunks) {
+  storage::Store& store = host_->engine().store();
+  for (size_t i = 0; i < chunks.size(); ++i) {
+    const storage::Chunk& chunk = chunks[i].brought.chunk;
+    Status added = Status::OK();
+    if (get.keeps_borrowed) {
+      added = store.AddKeepingReader(chunk);
+    } else {
+      store.AddReader(chunk);
+    }
+    if (added.ok()) continue;
+    while (i > 0) store.DropReader(chunks[--i].brought.chunk.key);
+    return added;
+  }
+  return Status::OK();
+}
+
+Status Session::HandOver(const wire::GetChunks& get,
+                         const std::vector<Handover>& chunks) {
   for (const auto& [ref, brought] : chunks) {
     FB_RETURN_NOT_OK(storage::CheckMappable(brought.chunk));
   }
+  FB_RETURN_NOT_OK(AddReaders(get, chunks));
   wire::Chunks message{
-      .view = view_id, .tight = host_->engine().store().tight(), .chunks = {}};
+      .view = get.view, .tight = host_->engine().store().tight(), .chunks = {}};
   std::vector<int> fds;
   {
     std::lock_guard lock(mutex_);
@@ -311,11 +339,8 @@ Status Session::HandOver(uint32_t view_id, const std::vector<Handover>& chunks) 
       message.chunks.push_back(
           {ref, brought.chunk.size, Micros(brought.times), borrowed});
       fds.push_back(brought.chunk.fd->get());
-      handed_[brought.chunk.key].push_back({view_id, ref});
+      handed_[brought.chunk.key].push_back({get.view, ref});
     }
-  }
-  for (const auto& [ref, brought] : chunks) {
-    host_->engine().store().AddReader(brought.chunk);
   }
   return Answer(std::move(message), fds);
 }
@@ -323,7 +348,10 @@ Status Session::HandOver(uint32_t view_id, const std::vector<Handover>& chunks) 
 Status Session::On(const wire::Want& want) {
   FB_ASSIGN_OR_RETURN(OpenView view, FindView(want.view));
   FB_RETURN_NOT_OK(view.Check(want.refs));
-  view.Ask(host_->engine(), want.refs, cache::Need::kSoon, id_);
+  view.Ask(host_->engine(), want.refs,
+           {.need = cache::Need::kSoon,
+            .client = id_,
+            .deadline = Deadline::After(kWantTime)});
   return Status::OK();
 }
 

@@ -92,7 +92,9 @@ class Session {
     cache::Brought brought;
   };
   Result<cache::Brought> Await(const cache::ChunkFuture& future, Deadline deadline);
-  Status HandOver(uint32_t view_id, const std::vector<Handover>& chunks);
+  Status HandOverAll(const wire::GetChunks& get);
+  Status HandOver(const wire::GetChunks& get, const std::vector<Handover>& chunks);
+  Status AddReaders(const wire::GetChunks& get, const std::vector<Handover>& chunks);
   Status HandOverRows(uint64_t ticket, const cache::GatheredRows& rows);
   void FlushEvicted();
   bool SendEvicted(uint32_t view, std::span<const model::ChunkRef> refs);

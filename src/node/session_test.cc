@@ -23,14 +23,16 @@ Deadline Soon() { return Deadline::After(std::chrono::seconds(60)); }
 
 class TestHost : public Host {
  public:
-  TestHost() {
+  explicit TestHost(const std::string& tiers = "mem:64MiB", uint64_t borrowed_bytes = 0) {
     storage::StoreOptions store;
-    store.tiers = storage::TiersOf(model::ParseStoreSpec("mem:64MiB").ValueOrDie());
+    store.tiers = storage::TiersOf(model::ParseStoreSpec(tiers).ValueOrDie());
+    if (borrowed_bytes > 0) store.borrowed_bytes_max = borrowed_bytes;
     cache::Engine::Options options;
     options.fill_threads = 1;
     options.read_threads = 1;
-    engine_ = std::make_unique<cache::Engine>(
-        storage::Store::Open(std::move(store)).ValueOrDie(), options);
+    engine_ =
+        cache::Engine::Make(storage::Store::Open(std::move(store)).ValueOrDie(), options)
+            .ValueOrDie();
   }
   cache::Engine& engine() override { return *engine_; }
   wire::Welcome Greeting() const override {
@@ -50,7 +52,8 @@ class SessionTest : public ::testing::Test {
     ASSERT_EQ(
         ::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends), 0);
     reader_.emplace(UniqueFd(ends[0]));
-    session_ = std::make_unique<Session>(1, wire::Channel(UniqueFd(ends[1])), &host_);
+    session_ =
+        std::make_unique<Session>(1, wire::Channel(UniqueFd(ends[1])), host_.get());
     thread_ = std::thread([this] { session_->Run(); });
   }
   void TearDown() override {
@@ -119,7 +122,7 @@ class SessionTest : public ::testing::Test {
     return refs;
   }
 
-  TestHost host_;
+  std::unique_ptr<TestHost> host_ = std::make_unique<TestHost>();
   testing_support::TempFolder folder_;
   const std::string directory_ = folder_.path();
   std::optional<wire::Channel> reader_;
@@ -181,6 +184,41 @@ TEST_F(SessionTest, TellsOfNoEvictionThatIsNotItsReaders) {
   Ask<wire::Coverage>(wire::GetCoverage{view});
   session_->OnEvicted(model::FileChunkKey(*manifest, {0, 0}));
   Ask<wire::Coverage>(wire::GetCoverage{view});  // nothing comes before the answer
+}
+
+// A node whose store takes no chunk, and which lends memory for two of them.
+class LendingSessionTest : public SessionTest {
+ protected:
+  LendingSessionTest() {
+    host_ = std::make_unique<TestHost>("mem:1MiB", 2 * model::kExtentBytes);
+  }
+};
+
+TEST_F(LendingSessionTest, KeepsMemoryForOneChunkMoreThanItsReadersKeep) {
+  for (const char* name : {"a", "b", "c"}) MakeFile(name, 1);
+  Greet();
+  uint32_t view = 0;
+  ASSERT_NE(OpenFiles(&view), nullptr);
+  auto get = [&](uint32_t file, bool keeps) {
+    return wire::GetChunks{.view = view, .keeps_borrowed = keeps, .refs = {{file, 0}}};
+  };
+  auto first = Ask<wire::Chunks>(get(0, /*keeps=*/true));
+  ASSERT_EQ(first.chunks.size(), 1U);
+  EXPECT_TRUE(first.chunks[0].borrowed);
+  ASSERT_EQ(Ask<wire::Failure>(get(1, /*keeps=*/true)).status.code(), StatusCode::kFull);
+  EXPECT_EQ(Ask<wire::Chunks>(get(1, /*keeps=*/false)).chunks.size(), 1U);
+  Send(wire::Release{.view = view, .refs = {{0, 0}, {1, 0}}});
+  EXPECT_EQ(Ask<wire::Chunks>(get(2, /*keeps=*/true)).chunks.size(), 1U);
+  Send(wire::Release{.view = view, .refs = {{2, 0}}});
+  // What was not handed over is not counted.
+  Send(wire::GetChunks{.view = view, .keeps_borrowed = true, .refs = {{0, 0}, {1, 0}}});
+  while (!std::holds_alternative<wire::Failure>(Receive().message)) continue;
+  Send(wire::Release{.view = view, .refs = {{0, 0}}});
+  // A fill that was under way may hold its chunk for a moment longer.
+  Deadline soon = Soon();
+  auto lent = [this] { return host_->engine().store().Stats().borrowed_bytes; };
+  while (lent() > 0 && !soon.passed()) std::this_thread::yield();
+  EXPECT_EQ(lent(), 0U);
 }
 
 TEST_F(SessionTest, IsInUseOnceItsReaderAsksForMoreThanStatus) {

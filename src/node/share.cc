@@ -10,7 +10,7 @@
 namespace forebay::node {
 namespace {
 
-constexpr milliseconds kHeadTime{30'000};
+constexpr milliseconds kShareTimeout{30'000};
 
 }  // namespace
 
@@ -20,7 +20,7 @@ Result<Share> OpenShare(const cluster::WarmupOrder& order, cache::Engine* engine
   FB_ASSIGN_OR_RETURN(
       std::string manifest,
       home->link().Get(fmt::format("/v1/versions/{}/manifest", order.version),
-                       Deadline::After(kHeadTime)));
+                       Deadline::After(kShareTimeout)));
   std::string uri = datasets->HomeUri(order.dataset);
   std::shared_ptr<const void> unowned(&manifest, [](const void*) {});
   FB_ASSIGN_OR_RETURN(auto any, model::AnyManifest::View(manifest, unowned));
@@ -67,6 +67,27 @@ cluster::WarmupReport ChooseShare(const cluster::WarmupOrder& order, Cluster& ho
   }
   report.units = share->units.size();
   return report;
+}
+
+std::map<std::string, uint64_t> OwnedCounts(const Share& share,
+                                            const cluster::Roster& roster,
+                                            uint32_t replicas) {
+  std::map<std::string, uint64_t> counts;
+  auto count = [&](const Hash128& placement) {
+    for (uint32_t owner : roster.Owners(placement, replicas)) {
+      ++counts[roster.members()[owner].id];
+    }
+  };
+  if (share.files != nullptr) {
+    const model::FilesManifest& manifest = *share.files->manifest;
+    model::EachChunk(manifest, [&](model::ChunkRef ref) {
+      count(model::FilePlacement(manifest, ref));
+      return true;
+    });
+    return counts;
+  }
+  for (const model::UnitRecord& unit : share.view.manifest().units()) count(unit.content);
+  return counts;
 }
 
 Result<cache::WarmupProgress> LoadShare(const Share& share, cache::Engine* engine,

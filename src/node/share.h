@@ -2,7 +2,9 @@
 // that a roster places here.
 #pragma once
 
+#include <map>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "cache/engine.h"
@@ -27,6 +29,11 @@ Result<Share> OpenShare(const cluster::WarmupOrder& order, cache::Engine* engine
 // Fills in what is placed here by the newest roster, and counts it.
 cluster::WarmupReport ChooseShare(const cluster::WarmupOrder& order, Cluster& home,
                                   Share* share);
+// How many units or chunks of the whole version each member owns, by its id, those that
+// are down included.
+std::map<std::string, uint64_t> OwnedCounts(const Share& share,
+                                            const cluster::Roster& roster,
+                                            uint32_t replicas);
 // Brings these units or chunks into the store, from wherever fills get them.
 Result<cache::WarmupProgress> LoadShare(const Share& share, cache::Engine* engine,
                                         const cache::WarmupCall& call);

@@ -4,35 +4,39 @@
 #include <map>
 
 #include "base/log.h"
+#include "base/start_thread.h"
 #include "cluster/json_fields.h"
 #include "node/cluster_peers.h"
 
 namespace forebay::node {
 namespace {
 
-constexpr milliseconds kHeadTime{5'000};
+constexpr milliseconds kWarmedTimeout{5'000};
 constexpr milliseconds kPassPause{2'000};
 // Peers may be starting too, and tell the head what they hold a moment later.
 constexpr int kPassesMax = 30;
 constexpr milliseconds kUnitTime{30'000};
 constexpr milliseconds kRestMax{5'000};
 constexpr milliseconds kFillsLook{50};
-constexpr cache::ClientId kClient = (cache::ClientId{1} << 62) + 2;
+constexpr cache::ClientId kRestoreClient = (cache::ClientId{1} << 62) + 2;
 
 using cluster::JsonFields;
 
-using Holdings = std::map<std::pair<std::string, std::string>, uint64_t>;
+// By dataset and version, then by member.
+using Holdings =
+    std::map<std::pair<std::string, std::string>, std::map<std::string, uint64_t>>;
 
 void AddHoldings(const nlohmann::json& node, const std::string& self, Holdings* held) {
   JsonFields fields(node, "a node");
-  bool counts = fields.TextOr("id", "") != self && fields.TextOr("state", "") == "up";
+  std::string id = fields.TextOr("id", "");
+  bool counts = id != self && fields.TextOr("state", "") == "up";
   if (!fields.status().ok() || !counts) return;
   JsonFields report(fields.Any("report"), "a report");
   for (const auto& one : report.Array("versions")) {
     JsonFields version(one, "a version");
     std::pair key{version.TextOr("dataset", ""), version.TextOr("version", "")};
     uint64_t units = version.NumberOr("cached_units", 0);
-    if (version.status().ok()) (*held)[key] += units;
+    if (version.status().ok() && units > 0) (*held)[key][id] = units;
   }
 }
 
@@ -53,7 +57,6 @@ Result<std::vector<HeldElsewhere>> ParseHeldElsewhere(std::string_view status,
       if (column.is_string()) found.dataset.columns.push_back(column);
     }
     found.dataset.replicas = static_cast<uint32_t>(dataset.NumberOr("replicas", 1));
-    found.units = dataset.NumberOr("units", 0);
     FB_RETURN_NOT_OK(dataset.status());
     auto units = held.find({found.dataset.name, found.dataset.version});
     if (units != held.end()) found.units_held = units->second;
@@ -65,7 +68,16 @@ Result<std::vector<HeldElsewhere>> ParseHeldElsewhere(std::string_view status,
 
 ShareRestorer::ShareRestorer(cache::Engine* engine, HeadDatasets* datasets,
                              HeldVersions* held)
-    : engine_(engine), datasets_(datasets), held_(held), thread_([this] { Run(); }) {}
+    : engine_(engine), datasets_(datasets), held_(held) {}
+
+Result<std::unique_ptr<ShareRestorer>> ShareRestorer::Start(cache::Engine* engine,
+                                                            HeadDatasets* datasets,
+                                                            HeldVersions* held) {
+  std::unique_ptr<ShareRestorer> started(new ShareRestorer(engine, datasets, held));
+  FB_ASSIGN_OR_RETURN(started->thread_,
+                      StartThread([raw = started.get()] { raw->Run(); }));
+  return started;
+}
 
 ShareRestorer::~ShareRestorer() {
   {
@@ -73,7 +85,7 @@ ShareRestorer::~ShareRestorer() {
     stopping_ = true;
   }
   wake_.notify_all();
-  thread_.join();
+  if (thread_.joinable()) thread_.join();
 }
 
 std::vector<cluster::WarmupReport> ShareRestorer::Reports() {
@@ -106,19 +118,19 @@ void ShareRestorer::Run() {
 
 bool ShareRestorer::Pass() {
   Cluster& home = *datasets_->home();
-  auto status = home.link().Get("/v1/status", Deadline::After(kHeadTime));
+  auto status = home.link().Get("/v1/status", Deadline::After(kWarmedTimeout));
   if (!status.ok()) return false;
   auto datasets = ParseHeldElsewhere(*status, home.link().self()->id);
   if (!datasets.ok()) return false;
   bool whole = true;
   for (const HeldElsewhere& held : *datasets) {
-    if (held.units_held == 0 || stopping()) continue;
+    if (held.units_held.empty() || stopping()) continue;
     whole = Restore(held) && whole;
     Note(std::nullopt);
   }
   // Who holds nothing yet may hold something a moment later.
   return whole && std::ranges::any_of(*datasets, [](const HeldElsewhere& held) {
-           return held.units_held > 0;
+           return !held.units_held.empty();
          });
 }
 
@@ -140,9 +152,9 @@ bool ShareRestorer::Restore(const HeldElsewhere& held) {
     spdlog::info("{} of {} units of {} were brought back from peers",
                  report.units - rest.size(), report.units, dataset.name);
   }
-  // The others hold all of theirs, so this node held its own before it started anew.
-  bool was_warm = held.units_held + share->size() >= held.units;
-  if (rest.size() > 0 && was_warm && MayGoOn(milliseconds(0))) FromSource(rest, &report);
+  if (rest.size() > 0 && WasWarm(held, *share) && MayGoOn(milliseconds(0))) {
+    FromSource(rest, &report);
+  }
   if (report.bytes_done > 0) {
     held_->Recount(dataset.name, dataset.version);
     datasets_->home()->link().BeatSoon();
@@ -150,10 +162,21 @@ bool ShareRestorer::Restore(const HeldElsewhere& held) {
   return report.units_done == report.units;
 }
 
+// A member that holds everything it owns was filled by a warm-up or by reads of the whole
+// dataset, so this node held its own share too before it restarted.
+bool ShareRestorer::WasWarm(const HeldElsewhere& held, const Share& share) {
+  auto roster = datasets_->home()->link().roster();
+  auto owned = OwnedCounts(share, *roster, held.dataset.replicas);
+  return std::ranges::any_of(held.units_held, [&](const auto& member) {
+    auto found = owned.find(member.first);
+    return found != owned.end() && member.second >= found->second;
+  });
+}
+
 Share ShareRestorer::FromPeers(const cluster::WarmupOrder& order, const Share& share,
                                cluster::WarmupReport* report) {
   Share rest{.view = share.view, .files = share.files};
-  bool go_on = true;
+  bool go_on = MayGoOn(milliseconds(0));
   for (size_t i = 0; i < share.size(); ++i) {
     TimePoint start = Clock::Real().Now();
     WantedChunks wanted = MissingOf(share, i, &engine_->store());
@@ -198,13 +221,13 @@ void ShareRestorer::FromSource(const Share& rest, cluster::WarmupReport* report)
     Note(*report);
     return !stopping() && !engine_->store().tight();
   };
-  auto done = LoadShare(rest, engine_, {.client = kClient, .report = hear});
+  auto done = LoadShare(rest, engine_, {.client = kRestoreClient, .report = hear});
   if (done.ok()) {
     report->units_done -= done->units_failed;
     return;
   }
-  engine_->fills().Forget(kClient);
-  engine_->files().Forget(kClient);
+  engine_->fills().Forget(kRestoreClient);
+  engine_->files().Forget(kRestoreClient);
 }
 
 bool ShareRestorer::MayGoOn(milliseconds rest) {

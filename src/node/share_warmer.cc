@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/log.h"
+#include "base/start_thread.h"
 #include "node/share.h"
 
 namespace forebay::node {
@@ -12,7 +13,7 @@ namespace {
 
 // Before a share is tried again, or the roster looked at.
 constexpr milliseconds kPause{500};
-constexpr cache::ClientId kClient = (cache::ClientId{1} << 62) + 1;
+constexpr cache::ClientId kWarmupClient = (cache::ClientId{1} << 62) + 1;
 
 cluster::FailedFile Failed(const std::string& message) {
   size_t colon = message.find(": ");
@@ -24,7 +25,16 @@ cluster::FailedFile Failed(const std::string& message) {
 
 ShareWarmer::ShareWarmer(cache::Engine* engine, HeadDatasets* datasets,
                          HeldVersions* held)
-    : engine_(engine), datasets_(datasets), held_(held), thread_([this] { Run(); }) {}
+    : engine_(engine), datasets_(datasets), held_(held) {}
+
+Result<std::unique_ptr<ShareWarmer>> ShareWarmer::Start(cache::Engine* engine,
+                                                        HeadDatasets* datasets,
+                                                        HeldVersions* held) {
+  std::unique_ptr<ShareWarmer> started(new ShareWarmer(engine, datasets, held));
+  FB_ASSIGN_OR_RETURN(started->thread_,
+                      StartThread([raw = started.get()] { raw->Run(); }));
+  return started;
+}
 
 ShareWarmer::~ShareWarmer() {
   {
@@ -33,7 +43,7 @@ ShareWarmer::~ShareWarmer() {
     tasks_.clear();
   }
   wake_.notify_all();
-  thread_.join();
+  if (thread_.joinable()) thread_.join();
 }
 
 void ShareWarmer::Take(const std::vector<cluster::WarmupOrder>& orders) {
@@ -107,10 +117,10 @@ void ShareWarmer::Warm(const cluster::WarmupOrder& order) {
     report.bytes_done = progress.bytes_stored;
     return Note(report);
   };
-  auto done = LoadShare(*share, engine_, {.client = kClient, .report = hear});
+  auto done = LoadShare(*share, engine_, {.client = kWarmupClient, .report = hear});
   if (!done.ok()) {
-    engine_->fills().Forget(kClient);
-    engine_->files().Forget(kClient);
+    engine_->fills().Forget(kWarmupClient);
+    engine_->files().Forget(kWarmupClient);
     return;
   }
   report.failure_count = done->failures.size();

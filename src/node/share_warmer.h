@@ -4,6 +4,7 @@
 
 #include <condition_variable>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -18,8 +19,11 @@ namespace forebay::node {
 
 class ShareWarmer {
  public:
-  // All must outlive this; the datasets have joined a cluster.
-  ShareWarmer(cache::Engine* engine, HeadDatasets* datasets, HeldVersions* held);
+  // All must outlive this; the datasets have joined a cluster. kFull when its thread
+  // cannot be started.
+  static Result<std::unique_ptr<ShareWarmer>> Start(cache::Engine* engine,
+                                                    HeadDatasets* datasets,
+                                                    HeldVersions* held);
   ~ShareWarmer();
 
   // All that is wanted now. What is not in it any more is given up.
@@ -32,6 +36,7 @@ class ShareWarmer {
     cluster::WarmupReport report;
   };
 
+  ShareWarmer(cache::Engine* engine, HeadDatasets* datasets, HeldVersions* held);
   void Run();
   // The next one whose share is not done by the newest roster; the lock is held.
   Task* NextTask();

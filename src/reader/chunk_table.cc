@@ -2,28 +2,21 @@
 
 #include <algorithm>
 #include <numeric>
-#include <thread>
 
 #include "reader/gather.h"
 
 namespace forebay::reader {
-namespace {
-
-// Other readers let go of what they borrowed after each pass over a unit, so this is
-// several of those. Pauses grow.
-constexpr int kFullAttempts = 12;
-constexpr milliseconds kFullPause{50};
-
-}  // namespace
 
 ChunkTable::ChunkTable(std::shared_ptr<RemoteTable> remote, model::Projection columns,
-                       Mapping::Mode mode)
+                       RemoteTable::MapOptions map)
     : remote_(std::move(remote)),
       columns_(std::move(columns)),
-      mode_(mode),
+      map_(map),
       view_(remote_->ViewOf(columns_)),
       present_(manifest().ranges().size()),
       sources_(columns_.size(), std::vector<const ChunkColumn*>(present_.size() + 1)) {}
+
+ChunkTable::~ChunkTable() { GiveBack(); }
 
 std::vector<model::ChunkRef> ChunkTable::RefsOf(std::span<const uint32_t> ranges) const {
   std::vector<model::ChunkRef> refs;
@@ -39,17 +32,32 @@ std::vector<model::ChunkRef> ChunkTable::RefsOf(std::span<const uint32_t> ranges
 }
 
 Status ChunkTable::Ensure(std::span<const uint32_t> ranges) {
+  return Bring(ranges, map_);
+}
+
+Status ChunkTable::EnsureBriefly(std::span<const uint32_t> ranges) {
+  return Bring(ranges, {.mode = map_.mode, .borrowed = Borrowed::kMapBriefly});
+}
+
+Status ChunkTable::Bring(std::span<const uint32_t> ranges, RemoteTable::MapOptions map) {
   std::vector<model::ChunkRef> refs = RefsOf(ranges);
+  std::vector<RemoteTable::ChunkPtr> chunks;
   if (!refs.empty()) {
-    FB_ASSIGN_OR_RETURN(auto chunks, remote_->Acquire(view_, refs, mode_, &times_));
-    for (size_t i = 0; i < refs.size(); ++i) Place(refs[i], std::move(chunks[i]));
+    FB_ASSIGN_OR_RETURN(chunks, remote_->Acquire(view_, refs, map, &times_));
   }
+  PlaceAll(ranges, refs, std::move(chunks));
+  return Status::OK();
+}
+
+void ChunkTable::PlaceAll(std::span<const uint32_t> ranges,
+                          std::span<const model::ChunkRef> refs,
+                          std::vector<RemoteTable::ChunkPtr> chunks) {
+  for (size_t i = 0; i < refs.size(); ++i) Place(refs[i], std::move(chunks[i]));
   for (uint32_t range : ranges) {
     if (Has(range)) continue;
     present_[range] = 1;
     ++present_count_;
   }
-  return Status::OK();
 }
 
 Status ChunkTable::EnsureAll() {
@@ -61,22 +69,20 @@ Status ChunkTable::EnsureAll() {
 
 Status ChunkTable::EnsureAlone(std::span<const uint32_t> ranges) {
   KeepOnly(ranges);
-  for (int attempt = 1;; ++attempt) {
-    remote_->ForgetUnused(view_);
-    DropEvicted();  // and tells the node what was let go of
-    Status status = Ensure(ranges);
-    if (status.code() != StatusCode::kFull || attempt == kFullAttempts) return status;
-    std::this_thread::sleep_for(kFullPause * attempt);
-  }
+  std::vector<model::ChunkRef> refs = RefsOf(ranges);
+  FB_ASSIGN_OR_RETURN(auto chunks,
+                      remote_->AcquireOneByOne(view_, refs, map_.mode, &times_));
+  PlaceAll(ranges, refs, std::move(chunks));
+  return Status::OK();
 }
 
-bool ChunkTable::IsBorrowed(uint32_t range) const {
-  uint32_t unit = manifest().ranges()[range].unit;
-  for (uint32_t group : model::Groups(manifest(), unit, columns_)) {
-    auto found = held_.find({range, group});
-    if (found != held_.end() && found->second->borrowed) return true;
+Status ChunkTable::EnsureOrWait(std::span<const uint32_t> ranges) {
+  if (!one_by_one_) {
+    Status status = Ensure(ranges);
+    if (status.code() != StatusCode::kFull) return status;
+    one_by_one_ = true;
   }
-  return false;
+  return EnsureAlone(ranges);
 }
 
 void ChunkTable::DropBorrowed() {
@@ -85,6 +91,11 @@ void ChunkTable::DropBorrowed() {
     if (chunk->borrowed) borrowed.push_back(ref.range);
   }
   for (uint32_t range : borrowed) Drop(range);
+}
+
+void ChunkTable::GiveBack() {
+  DropBorrowed();
+  remote_->TellUnmappedIfIdle();
 }
 
 void ChunkTable::Want(uint32_t first_range, uint32_t range_count) {
@@ -107,6 +118,7 @@ void ChunkTable::Place(const model::ChunkRef& ref, RemoteTable::ChunkPtr chunk) 
     auto at = std::ranges::lower_bound(columns_, column) - columns_.begin();
     sources_[static_cast<size_t>(at)][ref.range] = &chunk->columns[in_chunk++];
   }
+  borrowed_count_ += chunk->borrowed ? 1 : 0;
   held_[ref] = std::move(chunk);
 }
 
@@ -116,7 +128,10 @@ void ChunkTable::Drop(uint32_t range) {
   --present_count_;
   uint32_t unit = manifest().ranges()[range].unit;
   for (uint32_t group : model::Groups(manifest(), unit, columns_)) {
-    held_.erase({range, group});
+    auto held = held_.find({range, group});
+    if (held == held_.end()) continue;
+    borrowed_count_ -= held->second->borrowed ? 1 : 0;
+    held_.erase(held);
   }
   for (auto& column : sources_) column[range] = nullptr;
 }

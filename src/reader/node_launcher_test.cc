@@ -116,14 +116,20 @@ TEST_F(NodeLauncherTest, StartIsNotHeldUpByAProcessForkedMeanwhile) {
 
 TEST_F(NodeLauncherTest, StartIsNotHeldUpByTheChildOfAKilledProcess) {
   MakeSlowNode();
+  int ends[2];
+  ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+  UniqueFd until_closed(ends[0]);
+  UniqueFd until_the_end(ends[1]);  // of this test
   pid_t starter = ::fork();
   if (starter == 0) {
+    until_the_end.Reset();
     // Its child has all it had while it held the lock.
     std::thread([&] { (void)Connect(Soon()); }).detach();
     UniqueFd word(::open(fifo_.c_str(), O_WRONLY | O_CLOEXEC));
     if (::fork() > 0) ::_exit(0);
-    ::alarm(60);
-    for (;;) ::pause();
+    char byte;
+    (void)!::read(until_closed.get(), &byte, 1);
+    ::_exit(0);
   }
   int code = 0;
   ASSERT_EQ(::waitpid(starter, &code, 0), starter);

@@ -168,7 +168,7 @@ Status RemoteTable::WithNode(View& view, Deadline deadline,
 }
 
 Result<std::vector<RemoteTable::ChunkPtr>> RemoteTable::Acquire(
-    uint32_t view_index, std::span<const model::ChunkRef> refs, Mapping::Mode mode,
+    uint32_t view_index, std::span<const model::ChunkRef> refs, MapOptions map,
     Times* times) {
   CheckFork();
   auto start = std::chrono::steady_clock::now();
@@ -179,7 +179,7 @@ Result<std::vector<RemoteTable::ChunkPtr>> RemoteTable::Acquire(
   std::vector<size_t> places;
   for (size_t i = 0; i < refs.size(); ++i) {
     auto found = view.mapped.find(refs[i]);
-    if (mode == Mapping::Mode::kShared && found != view.mapped.end()) {
+    if (map.mode == Mapping::Mode::kShared && found != view.mapped.end()) {
       out[i] = found->second;
     } else {
       missing.push_back(refs[i]);
@@ -192,8 +192,10 @@ Result<std::vector<RemoteTable::ChunkPtr>> RemoteTable::Acquire(
   for (size_t first = 0; first < missing.size(); first += wire::kRequestRefsMax) {
     size_t count = std::min(wire::kRequestRefsMax, missing.size() - first);
     std::vector<std::shared_ptr<MappedChunk>> chunks;
-    FB_RETURN_NOT_OK(
-        Fetch(view, std::span(missing).subspan(first, count), mode, deadline, &chunks));
+    Status fetched =
+        Fetch(view, std::span(missing).subspan(first, count), map, deadline, &chunks);
+    if (map.borrowed == Borrowed::kCopy) TellUnmapped();
+    FB_RETURN_NOT_OK(fetched);
     for (size_t i = 0; i < count; ++i) out[places[first + i]] = chunks[i];
   }
   if (times != nullptr) {
@@ -232,7 +234,7 @@ RemoteTable::Times& RemoteTable::Times::operator+=(const Times& other) {
 }
 
 Status RemoteTable::Fetch(View& view, std::span<const model::ChunkRef> refs,
-                          Mapping::Mode mode, Deadline deadline,
+                          MapOptions map, Deadline deadline,
                           std::vector<std::shared_ptr<MappedChunk>>* out) {
   return WithNode(view, deadline, [&]() -> Status {
     // Chunks come in the order asked for; after a broken connection the rest is asked
@@ -240,6 +242,7 @@ Status RemoteTable::Fetch(View& view, std::span<const model::ChunkRef> refs,
     auto rest = refs.subspan(out->size());
     wire::GetChunks get{.view = view.id,
                         .timeout_ms = static_cast<uint64_t>(deadline.Remaining().count()),
+                        .keeps_borrowed = map.borrowed == Borrowed::kMap,
                         .refs = {rest.begin(), rest.end()}};
     FB_ASSIGN_OR_RETURN(uint64_t request, link_.Send(std::move(get), {}, deadline));
     while (out->size() < refs.size()) {
@@ -262,8 +265,8 @@ Status RemoteTable::Fetch(View& view, std::span<const model::ChunkRef> refs,
           return Status::Corrupt("the node handed over chunks out of order");
         }
         FB_ASSIGN_OR_RETURN(auto chunk,
-                            MapChunk(view, chunks->chunks[i], answer.fds[i].get(), mode));
-        if (mode == Mapping::Mode::kShared && !chunk->borrowed) Keep(view, chunk);
+                            MapChunk(view, chunks->chunks[i], answer.fds[i].get(), map));
+        if (map.mode == Mapping::Mode::kShared && !chunk->borrowed) Keep(view, chunk);
         out->push_back(std::move(chunk));
       }
     }
@@ -272,7 +275,7 @@ Status RemoteTable::Fetch(View& view, std::span<const model::ChunkRef> refs,
 }
 
 Result<std::shared_ptr<MappedChunk>> RemoteTable::MapChunk(
-    const View& view, const wire::ChunkHandle& handle, int fd, Mapping::Mode mode) {
+    const View& view, const wire::ChunkHandle& handle, int fd, MapOptions map) {
   const model::RangeRecord& range = manifest_->ranges()[handle.ref.range];
   std::vector<const model::Field*> fields;
   for (uint32_t column :
@@ -282,12 +285,17 @@ Result<std::shared_ptr<MappedChunk>> RemoteTable::MapChunk(
   // Where it is on a disk: rows are touched in any order, and page by page that is slow.
   (void)::posix_fadvise(fd, 0, 0, POSIX_FADV_WILLNEED);
   auto chunk = std::make_shared<MappedChunk>();
-  FB_ASSIGN_OR_RETURN(chunk->mapping, Mapping::Map(fd, handle.size, mode));
-  FB_ASSIGN_OR_RETURN(chunk->columns,
-                      ParseChunk(chunk->mapping->bytes(), fields, range.stored_rows));
+  // From here on the node hears when it is let go of, also where this fails.
   chunk->handed = {link_.generation(), view.id, handle.ref};
   chunk->unmapped = unmapped_;
   chunk->borrowed = handle.borrowed;
+  bool copies = handle.borrowed && map.borrowed == Borrowed::kCopy;
+  FB_ASSIGN_OR_RETURN(
+      chunk->mapping,
+      Mapping::Map(fd, handle.size, copies ? Mapping::Mode::kCopy : map.mode));
+  if (copies) chunk->GiveBack();
+  FB_ASSIGN_OR_RETURN(chunk->columns,
+                      ParseChunk(chunk->mapping->bytes(), fields, range.stored_rows));
   return chunk;
 }
 
@@ -365,6 +373,12 @@ void RemoteTable::ForgetUnused(uint32_t view) {
   std::lock_guard lock(mutex_);
   std::erase_if(views_[view]->mapped,
                 [](const auto& entry) { return entry.second.use_count() == 1; });
+}
+
+void RemoteTable::TellUnmappedIfIdle() {
+  CheckFork();
+  std::unique_lock lock(mutex_, std::try_to_lock);
+  if (lock.owns_lock()) TellUnmapped();
 }
 
 uint64_t RemoteTable::Poll() {

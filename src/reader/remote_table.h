@@ -57,12 +57,23 @@ class RemoteTable {
     std::chrono::nanoseconds total() const { return store + peer + source + decode; }
     Times& operator+=(const Times& other);
   };
+  struct MapOptions {
+    Mapping::Mode mode = Mapping::Mode::kShared;
+    Borrowed borrowed = Borrowed::kMap;
+  };
   // The chunks in the order of `refs`. Shared mappings are kept and shared; private ones
-  // (writable by their holder alone) are made anew on each call.
+  // (writable by their holder alone) and copies are made on each call.
   using ChunkPtr = std::shared_ptr<const MappedChunk>;
   Result<std::vector<ChunkPtr>> Acquire(uint32_t view,
                                         std::span<const model::ChunkRef> refs,
-                                        Mapping::Mode mode, Times* times = nullptr);
+                                        MapOptions map, Times* times = nullptr);
+  // After kFull: the same one chunk at a time, each copied if it is borrowed, so that
+  // this holds no memory of the budget while it asks for more. Asks again for 30 s
+  // or more while other readers have theirs; kFull after that.
+  Result<std::vector<ChunkPtr>> AcquireOneByOne(uint32_t view,
+                                                std::span<const model::ChunkRef> refs,
+                                                Mapping::Mode mode,
+                                                Times* times = nullptr);
   // Tells the node which order the reader of a view follows, now and after a node died.
   void Follow(uint32_t view, const plan::Order::Options& order, uint64_t position);
   // The node has no room to spare: keep nothing mapped for later.
@@ -100,6 +111,8 @@ class RemoteTable {
                                 std::span<const uint64_t> rows);
   void DropGathered(std::span<const GatherTicket> tickets);
 
+  // Tells the node of unmapped chunks, unless a request is under way. Never waits long.
+  void TellUnmappedIfIdle();
   // To be called between batches: hears of evictions, tells of unmapped chunks. Returns
   // how many evictions were heard of so far.
   uint64_t Poll();
@@ -129,11 +142,11 @@ class RemoteTable {
   Status OpenOnNode(Deadline deadline);
   Status EnsureView(View& view, Deadline deadline);
   Status TellHeld(View& view, Deadline deadline);
-  Status Fetch(View& view, std::span<const model::ChunkRef> refs, Mapping::Mode mode,
+  Status Fetch(View& view, std::span<const model::ChunkRef> refs, MapOptions map,
                Deadline deadline, std::vector<std::shared_ptr<MappedChunk>>* out);
   Result<std::shared_ptr<MappedChunk>> MapChunk(const View& view,
                                                 const wire::ChunkHandle& handle, int fd,
-                                                Mapping::Mode mode);
+                                                MapOptions map);
   // Runs `attempt` on a connection that knows the view; again on a new one when the node
   // went away meanwhile, until the deadline.
   Status WithNode(View& view, Deadline deadline, const std::function<Status()>& attempt);

@@ -117,7 +117,7 @@ class RemoteTableTest : public testing::Test {
   }
   static Status Acquire(RemoteTable& table, const std::vector<model::ChunkRef>& refs,
                         std::vector<RemoteTable::ChunkPtr>* out = nullptr) {
-    auto got = table.Acquire(ViewAll(table), refs, Mapping::Mode::kShared);
+    auto got = table.Acquire(ViewAll(table), refs, {});
     if (!got.ok()) return got.status();
     for (size_t i = 0; i < refs.size(); ++i) {
       if ((*got)[i] == nullptr || (*got)[i]->handed.ref != refs[i]) {
@@ -433,9 +433,8 @@ TEST_F(RemoteTableTest, HasAConnectionOfItsOwnInAForkedChild) {
   });
   auto table = Open().ValueOrDie();
   uint32_t view = ViewAll(*table);
-  auto parent = std::async(std::launch::async, [&] {
-    return table->Acquire(view, Refs(0, 2), Mapping::Mode::kShared).status();
-  });
+  auto parent = std::async(std::launch::async,
+                           [&] { return table->Acquire(view, Refs(0, 2), {}).status(); });
   waiting.get_future().wait();  // the parent's thread has the lock and waits
   pid_t child = ::fork();
   if (child == 0) {

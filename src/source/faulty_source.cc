@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "source/identity.h"
+
 namespace forebay::source {
 
 void FaultySource::Add(Fault fault) {
@@ -35,28 +37,34 @@ Fault FaultySource::Next(Call call, const std::string& uri) {
   return taken;
 }
 
+Status FaultySource::Act(const Fault& fault, Deadline deadline) {
+  if (!fault.hang) return fault.status;
+  while (!deadline.passed()) SleepFor(deadline.Remaining(), deadline);
+  return DeadlineStatus("waiting for a source that hangs");
+}
+
 Result<std::vector<model::Object>> FaultySource::List(const std::string& uri,
                                                       Deadline deadline) {
   ++stats().requests;
-  FB_RETURN_NOT_OK(Next(Call::kList, uri).status);
+  FB_RETURN_NOT_OK(Act(Next(Call::kList, uri), deadline));
   return inner_->List(uri, deadline);
 }
 
 Result<Tree> FaultySource::ListTree(const std::string& uri, Deadline deadline) {
   ++stats().requests;
-  FB_RETURN_NOT_OK(Next(Call::kList, uri).status);
+  FB_RETURN_NOT_OK(Act(Next(Call::kList, uri), deadline));
   return inner_->ListTree(uri, deadline);
 }
 
 Result<Page> FaultySource::ListPage(const PageRequest& request, Deadline deadline) {
   ++stats().requests;
-  FB_RETURN_NOT_OK(Next(Call::kList, request.folder).status);
+  FB_RETURN_NOT_OK(Act(Next(Call::kList, request.folder), deadline));
   return inner_->ListPage(request, deadline);
 }
 
 Result<model::Object> FaultySource::Stat(const std::string& uri, Deadline deadline) {
   ++stats().requests;
-  FB_RETURN_NOT_OK(Next(Call::kStat, uri).status);
+  FB_RETURN_NOT_OK(Act(Next(Call::kStat, uri), deadline));
   return inner_->Stat(uri, deadline);
 }
 
@@ -64,7 +72,7 @@ Status FaultySource::Stream(const model::Object& object, Slice slice, const Sink
                             Deadline deadline) {
   ++stats().requests;
   Fault fault = Next(Call::kRead, object.uri);
-  FB_RETURN_NOT_OK(fault.status);
+  FB_RETURN_NOT_OK(Act(fault, deadline));
   int64_t first_bytes = slice.size / 2;
   if (fault.go_back) {
     FB_RETURN_NOT_OK(inner_->Stream(object, {slice.offset, first_bytes}, sink, deadline));
@@ -84,7 +92,7 @@ Status FaultySource::Read(const model::Object& object, int64_t offset,
                           std::span<std::byte> into, Deadline deadline) {
   ++stats().requests;
   Fault fault = Next(Call::kRead, object.uri);
-  FB_RETURN_NOT_OK(fault.status);
+  FB_RETURN_NOT_OK(Act(fault, deadline));
   FB_RETURN_NOT_OK(inner_->Read(object, offset, into, deadline));
   stats().bytes += into.size();
   if (fault.flip_a_bit && !into.empty()) into[into.size() / 2] ^= std::byte{1};

@@ -23,6 +23,7 @@ struct Fault {
   std::function<void()> before{};  // runs first: to overwrite the object, say
   bool flip_a_bit = false;         // of what a read delivers
   bool go_back = false;            // a stream begins again in the middle
+  bool hang = false;               // nothing comes until the deadline passes
 };
 
 class FaultySource : public Source {
@@ -50,6 +51,8 @@ class FaultySource : public Source {
  private:
   // The fault for this call, taken from the plan; a default one when none matches.
   Fault Next(Call call, const std::string& uri);
+  // Applies the fault. An error ends the call.
+  static Status Act(const Fault& fault, Deadline deadline);
 
   std::shared_ptr<Source> inner_;
   mutable std::mutex mutex_;

@@ -55,7 +55,7 @@ Status EmptyFolder(const std::string& path) {
 
 // A walk that found nothing because there is nothing to walk.
 template <typename T>
-Result<T> Explain(const std::string& path, Result<T> walked) {
+Result<T> ExplainWalk(const std::string& path, Result<T> walked) {
   if (walked.status().code() == StatusCode::kNotFound &&
       ::access(path.c_str(), F_OK) != 0) {
     return Status::NotFound("there is no file or folder " + path + ": check the path");
@@ -77,7 +77,7 @@ Result<std::vector<model::Object>> FileSource::List(const std::string& uri,
                                                     Deadline deadline) {
   FB_ASSIGN_OR_RETURN(std::string path, PathOf(uri));
   ++stats().requests;
-  FB_ASSIGN_OR_RETURN(auto objects, Explain(path, WalkFiles(path, deadline)));
+  FB_ASSIGN_OR_RETURN(auto objects, ExplainWalk(path, WalkFiles(path, deadline)));
   if (objects.empty()) return EmptyFolder(path);
   return objects;
 }
@@ -85,7 +85,8 @@ Result<std::vector<model::Object>> FileSource::List(const std::string& uri,
 Result<Tree> FileSource::ListTree(const std::string& uri, Deadline deadline) {
   FB_ASSIGN_OR_RETURN(std::string path, PathOf(uri));
   ++stats().requests;
-  FB_ASSIGN_OR_RETURN(Tree tree, Explain(path, WalkTree(path, tree_links_, deadline)));
+  FB_ASSIGN_OR_RETURN(Tree tree,
+                      ExplainWalk(path, WalkTree(path, tree_links_, deadline)));
   if (tree.objects.empty() && tree.links.empty() && tree.empty_folders.empty()) {
     return EmptyFolder(path);
   }

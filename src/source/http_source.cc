@@ -1,6 +1,5 @@
 #include "source/http_source.h"
 
-#include <thread>
 #include <utility>
 
 #include "source/http_status.h"
@@ -60,8 +59,8 @@ Status Wait(std::chrono::seconds pause, Deadline deadline) {
   if (deadline.Remaining() < pause) {
     return DeadlineStatus("waiting for fresh files to settle");
   }
-  std::this_thread::sleep_for(pause);
-  return Status::OK();
+  bool slept = SleepFor(pause, deadline);
+  return slept ? Status::OK() : DeadlineStatus("waiting for fresh files to settle");
 }
 
 // The validators of an answer to a read; its size is checked with the range.

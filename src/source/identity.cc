@@ -77,8 +77,8 @@ Status WaitUntilSettled(const std::vector<model::Object>& objects, const Clock& 
   }
   while (now < until) {
     if (deadline.passed()) return DeadlineStatus("waiting for fresh files to settle");
-    std::this_thread::sleep_for(
-        std::chrono::nanoseconds(std::min(until - now, kWaitStepNanos)));
+    auto step = std::chrono::nanoseconds(std::min(until - now, kWaitStepNanos));
+    SleepFor(std::chrono::ceil<milliseconds>(step), deadline);
     now = clock.WallNanos();
   }
   return Status::OK();

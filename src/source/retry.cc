@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <random>
 #include <string>
-#include <thread>
 
 namespace forebay::source {
 namespace {
@@ -39,7 +38,7 @@ Status Retry(const RetryPolicy& policy, Stats& stats, Deadline deadline,
                               outcome.status.message());
     }
     ++stats.retries;
-    std::this_thread::sleep_for(wait);
+    SleepFor(wait, deadline);
   }
 }
 

@@ -24,7 +24,7 @@ struct Attempt {
 
 // Calls `attempt` with the number of failures in a row so far. Ends with its first status
 // that is not kUnavailable; with the last one after attempts_max; or with kDeadline as
-// soon as the next attempt could not start in time.
+// soon as the next attempt could not start in time. A stop ends its pauses.
 Status Retry(const RetryPolicy& policy, Stats& stats, Deadline deadline,
              const std::function<Attempt(int failures)>& attempt);
 

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <thread>
+
 namespace forebay::source {
 namespace {
 
@@ -61,6 +63,24 @@ TEST(Retry, EndsEarlyWhenTheNextAttemptCannotStartInTime) {
       });
   EXPECT_EQ(status.code(), StatusCode::kDeadline);
   EXPECT_NE(status.message().find("busy"), std::string::npos);
+}
+
+TEST(Retry, AStopEndsThePauseBetweenAttempts) {
+  Stats stats;
+  std::stop_source stop;
+  std::thread stopping([&] {
+    while (stats.retries == 0) std::this_thread::yield();  // it pauses, or is about to
+    stop.request_stop();
+  });
+  auto start = std::chrono::steady_clock::now();
+  Deadline deadline = Deadline::After(milliseconds(20'000)).StoppedBy(stop.get_token());
+  Status status = Retry(kFast, stats, deadline, [&](int) -> Attempt {
+    if (deadline.stopped()) return {Status::Cancelled("stopped")};
+    return {Status::Unavailable("busy"), false, std::chrono::seconds(5)};
+  });
+  stopping.join();
+  EXPECT_EQ(status.code(), StatusCode::kCancelled) << status;
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(2));
 }
 
 TEST(Retry, BacksOffExponentiallyWithJitter) {

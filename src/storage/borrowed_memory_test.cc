@@ -208,6 +208,34 @@ TEST_F(BorrowedChunks, ThatOutgrowTheBudgetAreRefusedOnTheWay) {
   EXPECT_EQ(borrowed(), kChunkBytes) << "what was refused holds nothing";
 }
 
+TEST_F(BorrowedChunks, ThatReadersKeepLeaveRoomForOneMore) {
+  std::vector<Chunk> held;
+  for (uint64_t i = 0; i < 2; ++i) {
+    held.push_back(*Put(*store_, i, kChunkBytes));
+    ASSERT_EQ(store_->AddKeepingReader(held.back()), Status::OK()) << i;
+  }
+  {
+    Chunk third = *Put(*store_, 2, kChunkBytes);
+    EXPECT_EQ(store_->AddKeepingReader(third).code(), StatusCode::kFull);
+    EXPECT_EQ(store_->AddKeepingReader(held[0]), Status::OK()) << "it is mapped already";
+  }
+  EXPECT_EQ(borrowed(), 2 * kChunkBytes) << "nobody reads the third";
+  store_->AddReader(*Put(*store_, 2, kChunkBytes));
+  EXPECT_EQ(borrowed(), 3 * kChunkBytes) << "who gives it back soon may have it";
+  store_->DropReader(KeyOf(2));
+  store_->DropReader(KeyOf(1));
+  EXPECT_EQ(store_->AddKeepingReader(*Put(*store_, 3, kChunkBytes)), Status::OK());
+}
+
+TEST_F(BorrowedChunks, ThatReadersKeepLeaveRoomForTheLargestOne) {
+  { Chunk large = *Put(*store_, 1, 2 * kChunkBytes); }
+  Chunk first = *Put(*store_, 2, kChunkBytes);
+  ASSERT_EQ(store_->AddKeepingReader(first), Status::OK());
+  EXPECT_EQ(store_->AddKeepingReader(*Put(*store_, 3, kChunkBytes / 2)).code(),
+            StatusCode::kFull);
+  EXPECT_TRUE(Put(*store_, 1, 2 * kChunkBytes).ok());
+}
+
 TEST_F(BorrowedChunks, OfManifestsAreNeverRefused) {
   std::vector<Chunk> held;
   for (uint64_t i = 0; i < 3; ++i) held.push_back(*Put(*store_, i, kChunkBytes));

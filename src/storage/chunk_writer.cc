@@ -18,7 +18,9 @@ constexpr uint64_t kGrowShare = 8;
 }  // namespace
 
 ChunkWriter::ChunkWriter(const Options& options)
-    : options_(options), hasher_(ChecksumSeed(options.key)), tier_(options.first_tier) {}
+    : options_(options), hasher_(ChecksumSeed(options.key)), tier_(options.first_tier) {
+  if (options.second_copy) copy_ = {.key = options.key};
+}
 
 ChunkWriter::~ChunkWriter() { LetGo(); }
 
@@ -27,11 +29,24 @@ void ChunkWriter::LetGo() {
   draft_.reset();
 }
 
-// Opens a draft in the first tier from tier_ on that takes one.
+// In a tier, else in memory. Once there is no memory for a second copy, other chunks go
+// for it as they do for any chunk.
 Status ChunkWriter::Start(uint64_t reserve_bytes) {
+  Status in_tier = StartInTier(reserve_bytes);
+  if (in_tier.ok() || !options_.memory_last) return in_tier;
+  Status in_memory = StartInMemory(reserve_bytes);
+  bool lent = in_memory.code() != StatusCode::kFull;
+  if (lent || !copy_ || copy_->evicts_all) return in_memory;
+  copy_->evicts_all = true;
+  tier_ = options_.first_tier;
+  return Start(reserve_bytes);
+}
+
+// Opens a draft in the first tier from tier_ on that takes one.
+Status ChunkWriter::StartInTier(uint64_t reserve_bytes) {
   Status last = Status::Full("the store has no tier left for the chunk");
   for (; kept(); ++tier_) {
-    auto draft = options_.store->OpenDraft(tier_, reserve_bytes);
+    auto draft = options_.store->OpenDraft(tier_, reserve_bytes, copy());
     if (draft.ok()) {
       draft_ = *std::move(draft);
       reserved_bytes_ = reserve_bytes;
@@ -39,8 +54,7 @@ Status ChunkWriter::Start(uint64_t reserve_bytes) {
     }
     last = draft.status();
   }
-  if (!options_.memory_last) return last;
-  return StartInMemory(reserve_bytes);
+  return last;
 }
 
 Status ChunkWriter::StartInMemory(uint64_t reserve_bytes) {
@@ -55,9 +69,7 @@ Status ChunkWriter::GrowLoan(uint64_t bytes) {
   if (options_.kind == model::ChunkKind::kManifest || bytes <= loan_.bytes()) {
     return Status::OK();
   }
-  if (loan_.bytes() > 0) return loan_.GrowTo(bytes);
-  FB_ASSIGN_OR_RETURN(loan_, options_.store->budget_.Borrow(bytes));
-  return Status::OK();
+  return options_.store->Borrow(bytes, &loan_);
 }
 
 Status ChunkWriter::Append(const void* data, size_t size) {
@@ -93,7 +105,7 @@ Status ChunkWriter::WriteHere(const void* data, size_t size) {
   uint64_t end = draft_->size() + size;
   if (kept() && end > reserved_bytes_) {
     uint64_t more = end - reserved_bytes_ + end / kGrowShare;
-    FB_RETURN_NOT_OK(options_.store->GrowReservation(tier_, more));
+    FB_RETURN_NOT_OK(options_.store->GrowReservation(tier_, more, copy()));
     reserved_bytes_ += more;
   }
   if (!kept()) FB_RETURN_NOT_OK(GrowLoan(end));
@@ -130,7 +142,7 @@ Result<Chunk> ChunkWriter::Commit() {
     auto chunk = Publish();
     if (chunk.ok()) {
       if (!options_.hand_out || !kept()) return chunk;
-      auto lent = options_.store->ForReaders(tier_, *chunk);
+      auto lent = options_.store->ForReaders(tier_, *chunk, Deadline::Never());
       // It is there; whoever asks again may have more luck with its server.
       if (!lent.ok()) return Status::Unavailable(lent.status().message());
       return lent;
@@ -169,7 +181,9 @@ Result<Chunk> ChunkWriter::Publish() {
   }
   store.NoteUnkept(name.size);
   loan_.ShrinkTo(name.size);
-  return store.Lend(std::move(chunk), std::move(loan_));
+  chunk = store.Lend(std::move(chunk), std::move(loan_));
+  if (copy_) store.RetainLent(chunk);
+  return chunk;
 }
 
 }  // namespace forebay::storage

@@ -15,6 +15,7 @@
 #include "model/chunk.h"
 #include "storage/borrowed_memory.h"
 #include "storage/chunk.h"
+#include "storage/eviction_policy.h"
 #include "storage/tier.h"
 
 namespace forebay::storage {
@@ -41,13 +42,15 @@ class ChunkWriter {
     model::ChunkKind kind;
     uint64_t size_estimate;
     size_t first_tier = 0;
-    size_t tier_end;          // tiers [first_tier, tier_end) are tried
-    bool memory_last = true;  // then memory outside of every tier
-    bool hand_out = true;     // Commit's chunk goes to readers
+    size_t tier_end;           // tiers [first_tier, tier_end) are tried
+    bool memory_last = true;   // then memory outside of every tier
+    bool hand_out = true;      // Commit's chunk goes to readers
+    bool second_copy = false;  // memory before room that other chunks would go for
   };
   explicit ChunkWriter(const Options& options);
 
   Status Start(uint64_t reserve_bytes);
+  Status StartInTier(uint64_t reserve_bytes);
   Status StartInMemory(uint64_t reserve_bytes);
   Status GrowLoan(uint64_t bytes);
   Status Write(const void* data, size_t size);
@@ -58,9 +61,11 @@ class ChunkWriter {
   Result<Chunk> Publish();
   void LetGo();
   bool kept() const { return tier_ < options_.tier_end; }
+  const SecondCopy* copy() const { return copy_ ? &*copy_ : nullptr; }
 
   const Options options_;
   Hasher hasher_;
+  std::optional<SecondCopy> copy_;  // where it is one
   size_t tier_;
   std::optional<Draft> draft_;
   uint64_t reserved_bytes_ = 0;  // in a tier

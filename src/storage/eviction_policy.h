@@ -17,6 +17,12 @@ struct EvictionCandidate {
   bool leaves_store = true;  // no slower tier takes it
 };
 
+// A chunk that another node keeps too, while room is made for it.
+struct SecondCopy {
+  Hash128 key;
+  bool evicts_all = false;  // there is no memory to lend
+};
+
 // Called with no lock held, from any thread. A policy only orders; how much goes, and
 // that chunks nobody maps go before mapped ones, is the store's business.
 class EvictionPolicy {
@@ -24,6 +30,17 @@ class EvictionPolicy {
   virtual ~EvictionPolicy() = default;
   // Sorts so that the first is evicted first.
   virtual void Order(std::vector<EvictionCandidate>& candidates) const = 0;
+
+  // True when another node keeps the chunk too. Memory is lent for such a chunk rather
+  // than that others go for it.
+  virtual bool IsSecondCopy(const Hash128&) const { return false; }
+  // The same as Order, to make room for a second copy. Returns how many of the candidates
+  // may go for it as long as memory can be lent: the first of them.
+  virtual size_t OrderForSecondCopy(const Hash128& /*key*/,
+                                    std::vector<EvictionCandidate>& candidates) const {
+    Order(candidates);
+    return candidates.size();
+  }
 };
 
 class LeastRecentUse : public EvictionPolicy {

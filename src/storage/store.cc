@@ -65,16 +65,16 @@ Status Store::OpenTiers() {
   return Status::OK();
 }
 
-Result<Chunk> Store::Get(const Hash128& key) {
+Result<Chunk> Store::Get(const Hash128& key, Deadline deadline) {
   for (size_t tier = 0; tier < shelves_.size(); ++tier) {
-    auto chunk = GetFrom(tier, key);
+    auto chunk = GetFrom(tier, key, deadline);
     if (chunk.ok() || chunk.status().code() != StatusCode::kNotFound) return chunk;
   }
   if (auto borrowed = FindBorrowed(key)) return *std::move(borrowed);
   // Not in the index: another process may have published it since.
   for (size_t tier = 0; tier < shelves_.size(); ++tier) {
     for (int look = 0; look < kLooksMax && FindOnDisk(tier, key); ++look) {
-      auto chunk = GetFrom(tier, key);
+      auto chunk = GetFrom(tier, key, deadline);
       if (chunk.ok() || chunk.status().code() != StatusCode::kNotFound) return chunk;
     }
   }
@@ -83,9 +83,8 @@ Result<Chunk> Store::Get(const Hash128& key) {
   return Miss(key);
 }
 
-Result<Chunk> Store::GetFrom(size_t tier, const Hash128& key) {
-  Found found;
-  if (!LookUp(tier, key, &found)) return Miss(key);
+Result<Chunk> Store::GetFrom(size_t tier, const Hash128& key, Deadline deadline) {
+  FB_ASSIGN_OR_RETURN(Found found, LookUp(tier, key, deadline));
   auto chunk = OpenFound(tier, found);
   StatusCode code = chunk.status().code();
   bool bad = SaysBad(*shelves_[tier], chunk.status());
@@ -96,7 +95,7 @@ Result<Chunk> Store::GetFrom(size_t tier, const Hash128& key) {
   if (found.must_verify) EndVerification(tier, found, chunk.ok());
   if (chunk.ok()) NoteUse(tier, *chunk, found.entry.name);
   if (bad || away) return Miss(key);
-  return chunk.ok() ? ForReaders(tier, *chunk) : chunk;
+  return chunk.ok() ? ForReaders(tier, *chunk, deadline) : chunk;
 }
 
 // Whether a failure to open or to hash a chunk says that its bytes are bad. Want of
@@ -112,15 +111,19 @@ bool Store::SaysBad(const Shelf& shelf, const Status& status) {
 
 // Copies the entry. One thread verifies a chunk; others that want it wait for the
 // outcome.
-bool Store::LookUp(size_t tier, const Hash128& key, Found* found) {
+Result<Store::Found> Store::LookUp(size_t tier, const Hash128& key, Deadline deadline) {
   std::unique_lock lock(mutex_);
-  verified_.wait(lock, [&] { return !verifying_.contains(key); });
+  auto verified = [&] { return !verifying_.contains(key); };
+  if (!verified_.wait_until(lock, deadline.when(), verified)) {
+    return Status::Deadline(fmt::format(
+        "chunk {} was not verified in time: the disk is slow; give a longer timeout",
+        key.ToHex()));
+  }
   const IndexEntry* entry = shelves_[tier]->index.Find(key);
-  if (entry == nullptr) return false;
-  found->entry = *entry;
-  found->must_verify = !entry->verified;
-  if (found->must_verify) verifying_.insert(key);
-  return true;
+  if (entry == nullptr) return Miss(key);
+  Found found{.entry = *entry, .must_verify = !entry->verified};
+  if (found.must_verify) verifying_.insert(key);
+  return found;
 }
 
 Result<Chunk> Store::OpenFound(size_t tier, const Found& found) {
@@ -239,9 +242,20 @@ std::optional<size_t> Store::TierOf(const Hash128& key) const {
 }
 
 void Store::AddReader(const Chunk& chunk) {
-  if (!chunk.borrowed) return AddReader(chunk.key, chunk.size);
   std::lock_guard lock(mutex_);
-  ledger_.Add(chunk.key, chunk.size, std::nullopt);
+  AddReaderLocked(chunk);
+}
+
+Status Store::AddKeepingReader(const Chunk& chunk) {
+  std::lock_guard lock(mutex_);
+  if (chunk.borrowed) FB_RETURN_NOT_OK(CheckRoomForOneMore(chunk));
+  AddReaderLocked(chunk);
+  return Status::OK();
+}
+
+void Store::AddReaderLocked(const Chunk& chunk) {
+  ledger_.Add(chunk.key, chunk.size, chunk.borrowed ? std::nullopt : TierOf(chunk.key));
+  if (!chunk.borrowed) return;
   auto found = borrowed_.find(chunk.key);
   if (found != borrowed_.end()) found->second.for_readers = chunk.fd;
 }
@@ -281,11 +295,13 @@ std::optional<ChunkName> Store::NameOf(size_t tier, const Hash128& key) const {
 Result<std::unique_ptr<ChunkWriter>> Store::Create(const Hash128& key,
                                                    model::ChunkKind kind,
                                                    uint64_t size_estimate) {
+  bool second_copy = options_.policy->IsSecondCopy(key);
   std::unique_ptr<ChunkWriter> writer(new ChunkWriter({.store = this,
                                                        .key = key,
                                                        .kind = kind,
                                                        .size_estimate = size_estimate,
-                                                       .tier_end = shelves_.size()}));
+                                                       .tier_end = shelves_.size(),
+                                                       .second_copy = second_copy}));
   FB_RETURN_NOT_OK(writer->Start(size_estimate));
   return writer;
 }
@@ -293,11 +309,11 @@ Result<std::unique_ptr<ChunkWriter>> Store::Create(const Hash128& key,
 // Chunks on tiers of other machines (NFS, SMB): readers get a copy, in a local tier where
 // there is one with room, else in borrowed memory. A mapping of the file itself would
 // turn a hiccup of its server into a SIGBUS.
-Result<Chunk> Store::ForReaders(size_t tier, const Chunk& chunk) {
+Result<Chunk> Store::ForReaders(size_t tier, const Chunk& chunk, Deadline deadline) {
   if (!shelves_[tier]->remote) return chunk;
-  auto copy = CopyOfRemote(tier, chunk);
+  auto copy = CopyOfRemote(tier, chunk, deadline);
   if (copy.status().code() == StatusCode::kFull) copy = CheckedInPlace(chunk);
-  if (copy.ok()) return copy;
+  if (copy.ok() || copy.status().code() == StatusCode::kDeadline) return copy;
   auto name = NameOf(tier, chunk.key);
   if (copy.status().code() == StatusCode::kCorrupt && name) {
     Condemn(tier, *name);
@@ -309,12 +325,13 @@ Result<Chunk> Store::ForReaders(size_t tier, const Chunk& chunk) {
                           copy.status().message());
 }
 
-Result<Chunk> Store::CopyOfRemote(size_t tier, const Chunk& chunk) {
+Result<Chunk> Store::CopyOfRemote(size_t tier, const Chunk& chunk, Deadline deadline) {
   for (size_t to = 0; to < tier; ++to) {
     if (shelves_[to]->remote) continue;
-    Status copied = CopyToTier(tier, to, chunk.key);
+    Status copied = CopyToTier(tier, to, chunk.key, deadline);
     if (copied.code() == StatusCode::kCorrupt) return copied;
-    auto found = copied.ok() ? GetFrom(to, chunk.key) : copied;
+    if (copied.code() == StatusCode::kDeadline) return copied;
+    auto found = copied.ok() ? GetFrom(to, chunk.key, deadline) : copied;
     if (found.ok()) return found;
   }
   return CopyToMemory(chunk);
@@ -327,64 +344,6 @@ Result<Chunk> Store::CheckedInPlace(const Chunk& chunk) {
   Chunk checked = chunk;
   checked.remote = true;
   return checked;
-}
-
-std::optional<Chunk> Store::FindBorrowed(const Hash128& key) {
-  std::lock_guard lock(mutex_);
-  auto found = borrowed_.find(key);
-  if (found == borrowed_.end()) return std::nullopt;
-  Chunk chunk = found->second.chunk;
-  chunk.fd = found->second.fd.lock();
-  if (chunk.fd == nullptr) {
-    borrowed_.erase(found);
-    return std::nullopt;
-  }
-  ++stats_.hits;
-  return chunk;
-}
-
-// Two threads may have made the same chunk: the copy that is known stays, the other goes.
-Chunk Store::Lend(Chunk chunk, BorrowedMemory::Loan loan) {
-  struct Lent {
-    std::shared_ptr<const UniqueFd> fd;
-    BorrowedMemory::Loan loan;
-  };
-  chunk.borrowed = true;
-  chunk.medium = model::Medium::kMem;
-  const UniqueFd* raw = chunk.fd.get();
-  auto lent = std::make_shared<Lent>(std::move(chunk.fd), std::move(loan));
-  chunk.fd = std::shared_ptr<const UniqueFd>(lent, raw);
-  std::lock_guard lock(mutex_);
-  std::erase_if(borrowed_, [](const auto& known) { return known.second.fd.expired(); });
-  auto [known, is_new] = borrowed_.try_emplace(chunk.key);
-  if (auto live = known->second.fd.lock(); !is_new && live != nullptr) {
-    Chunk other = known->second.chunk;
-    other.fd = std::move(live);
-    return other;
-  }
-  known->second = {.chunk = chunk, .fd = chunk.fd, .for_readers = nullptr};
-  known->second.chunk.fd = nullptr;
-  return chunk;
-}
-
-Result<Chunk> Store::CopyToMemory(const Chunk& chunk) {
-  if (auto live = FindBorrowed(chunk.key)) return *std::move(live);
-  BorrowedMemory::Loan loan;
-  if (chunk.kind != model::ChunkKind::kManifest) {
-    FB_ASSIGN_OR_RETURN(loan, budget_.Borrow(chunk.size));
-  }
-  FB_ASSIGN_OR_RETURN(Draft draft, memory_->NewDraft(chunk.size));
-  Hasher hasher(ChecksumSeed(chunk.key));
-  FB_RETURN_NOT_OK(ReadThrough(chunk.fd->get(), [&](const char* data, size_t size) {
-    hasher.Update(data, size);
-    return draft.Append(data, size);
-  }));
-  if (draft.size() != chunk.size || hasher.Digest() != chunk.checksum) {
-    return Status::Corrupt("chunk checksum mismatch");
-  }
-  Chunk copy = chunk;
-  FB_ASSIGN_OR_RETURN(copy.fd, memory_->Publish(draft, {}, 0));
-  return Lend(std::move(copy), std::move(loan));
 }
 
 }  // namespace forebay::storage

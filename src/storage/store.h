@@ -10,6 +10,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -18,6 +19,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/hash.h"
 #include "base/later_work.h"
 #include "base/status.h"
@@ -45,14 +47,16 @@ class Store {
   ~Store();
 
   // kNotFound on a miss; a corrupt chunk is quarantined and is a miss. Sees what other
-  // processes published since.
-  Result<Chunk> Get(const Hash128& key);
+  // processes published since. kDeadline when another thread has not verified the chunk
+  // by then.
+  Result<Chunk> Get(const Hash128& key, Deadline deadline = Deadline::Never());
   // What this process knows without looking at the disk.
   bool Contains(const Hash128& key) const;
   std::optional<uint64_t> SizeOf(const Hash128& key) const;
   // Makes room first. A chunk that no tier can take is kept by its handles alone, in
   // borrowed memory (StoreStats::unkept); kFull when that is used up as well. Manifests
-  // are never refused: nothing can be read without them, and there are few.
+  // are never refused: nothing can be read without them, and there are few. A second copy
+  // (EvictionPolicy) is kept in borrowed memory before other chunks go for it.
   Result<std::unique_ptr<ChunkWriter>> Create(const Hash128& key, model::ChunkKind kind,
                                               uint64_t size_estimate);
   Status Remove(const Hash128& key);
@@ -60,6 +64,10 @@ class Store {
   // A process maps the chunk, until DropReader. Mapped chunks are evicted last, and their
   // bytes count until the last reader lets go.
   void AddReader(const Chunk& chunk);
+  // The same, by a reader that may keep the chunk mapped for ever. kFull, and nothing is
+  // added, if the chunk is borrowed and the budget has no room for one more besides those
+  // that readers map: whoever needs one chunk at a time must not wait for such readers.
+  Status AddKeepingReader(const Chunk& chunk);
   // The same of a chunk that an earlier node handed out.
   void AddReader(const Hash128& key, uint64_t size);
   void DropReader(const Hash128& key);
@@ -100,37 +108,44 @@ class Store {
   Status OpenTiers();
 
   // store.cc: the read path.
-  Result<Chunk> GetFrom(size_t tier, const Hash128& key);
+  Result<Chunk> GetFrom(size_t tier, const Hash128& key, Deadline deadline);
   Result<Chunk> OpenFound(size_t tier, const Found& found);
   static bool SaysBad(const Shelf& shelf, const Status& status);
-  bool LookUp(size_t tier, const Hash128& key, Found* found);
+  Result<Found> LookUp(size_t tier, const Hash128& key, Deadline deadline);
   bool FindOnDisk(size_t tier, const Hash128& key);
   void EndVerification(size_t tier, const Found& found, bool good);
-  Result<Chunk> ForReaders(size_t tier, const Chunk& chunk);
-  Result<Chunk> CopyOfRemote(size_t tier, const Chunk& chunk);
-  Result<Chunk> CopyToMemory(const Chunk& chunk);
+  Result<Chunk> ForReaders(size_t tier, const Chunk& chunk, Deadline deadline);
+  Result<Chunk> CopyOfRemote(size_t tier, const Chunk& chunk, Deadline deadline);
   Result<Chunk> CheckedInPlace(const Chunk& chunk);
-  // Memory of the budget that is alive: of one chunk, one copy at most.
-  std::optional<Chunk> FindBorrowed(const Hash128& key);
-  Chunk Lend(Chunk chunk, BorrowedMemory::Loan loan);
   void NoteUse(size_t tier, const Chunk& chunk, const ChunkName& name);
   bool Drop(size_t tier, const ChunkName& name);
   void Condemn(size_t tier, const ChunkName& name);
   std::optional<size_t> TierOf(const Hash128& key) const;  // the mutex is held
   std::optional<ChunkName> NameOf(size_t tier, const Hash128& key) const;
 
+  // store_lending.cc: memory of the budget.
+  std::optional<Chunk> FindBorrowed(const Hash128& key);
+  Chunk Lend(Chunk chunk, BorrowedMemory::Loan loan);
+  void AddReaderLocked(const Chunk& chunk);
+  Status CheckRoomForOneMore(const Chunk& chunk) const;  // the mutex is held
+  Status Borrow(uint64_t bytes, BorrowedMemory::Loan* loan);
+  void RetainLent(const Chunk& chunk);
+  bool DropOldestRetained();
+  Result<Chunk> CopyToMemory(const Chunk& chunk);
+
   // store_room.cc: reserving, evicting, moving between tiers.
   enum class Level { kBelowHigh, kAboveHigh, kAboveQuota };
-  Result<Draft> OpenDraft(size_t tier, uint64_t reserve_bytes);
-  Status GrowReservation(size_t tier, uint64_t more_bytes);
+  // `copy` is null where room is made for a chunk that is no second copy.
+  Result<Draft> OpenDraft(size_t tier, uint64_t reserve_bytes, const SecondCopy* copy);
+  Status GrowReservation(size_t tier, uint64_t more_bytes, const SecondCopy* copy);
   void Unreserve(size_t tier, uint64_t bytes);
   void NoteWriteFailure(size_t tier, const Status& cause);
   void NoteUnkept(uint64_t size);
   void AddPublished(size_t tier, IndexEntry entry, uint64_t reserved_bytes);
   static constexpr milliseconds kSettleRest{2000};  // fills and readers come first
   void SettleLater(size_t tier, const ChunkName& name);
-  Status MakeRoom(size_t tier);
-  void EvictToLow(size_t tier);
+  Status MakeRoom(size_t tier, const SecondCopy* copy);
+  void EvictToLow(size_t tier, const SecondCopy* copy);
   static constexpr double kTightShare = 0.9;
   uint64_t Excess(size_t tier, double share) const;
   uint64_t CapacityOf(size_t tier) const;
@@ -140,13 +155,15 @@ class Store {
   bool HasUnscanned(size_t tier) const;
   bool CanMakeRoom(size_t tier) const;
   enum class Mapped { kNo, kYes };
-  void EvictBytes(size_t tier, uint64_t bytes, Mapped mapped);
-  std::vector<EvictionCandidate> Victims(size_t tier, Mapped mapped);
+  void EvictBytes(size_t tier, uint64_t bytes, Mapped mapped, const SecondCopy* copy);
+  std::vector<EvictionCandidate> Victims(size_t tier, Mapped mapped,
+                                         const SecondCopy* copy);
   void LearnLastUse(size_t tier, std::vector<EvictionCandidate>& candidates);
   bool WasUsedElsewhere(size_t tier, const EvictionCandidate& victim);
   void EvictOne(size_t tier, const Hash128& key);
   bool DemoteBeforeEviction(size_t tier, const Hash128& key);
-  Status CopyToTier(size_t from, size_t to, const Hash128& key);
+  Status CopyToTier(size_t from, size_t to, const Hash128& key,
+                    Deadline deadline = Deadline::Never());
   Status Move(const Hash128& key, int step);
 
   // store_upkeep.cc
@@ -166,6 +183,10 @@ class Store {
     std::shared_ptr<const UniqueFd> for_readers;  // …or a reader maps it
   };
   std::unordered_map<Hash128, Borrowed> borrowed_;
+  // Second copies that no tier took, oldest first: readers that said they will need them
+  // come for them soon. They go when the memory is needed.
+  std::deque<std::shared_ptr<const UniqueFd>> retained_;
+  uint64_t largest_loan_bytes_ = 0;  // that was asked for
   std::condition_variable verified_;
   StoreStats stats_;
   std::atomic<bool> unkept_last_{false};  // no tier took the latest chunk

@@ -28,7 +28,8 @@ constexpr uint64_t kCountShare = 16;
 
 }  // namespace
 
-Result<Draft> Store::OpenDraft(size_t tier, uint64_t reserve_bytes) {
+Result<Draft> Store::OpenDraft(size_t tier, uint64_t reserve_bytes,
+                               const SecondCopy* copy) {
   Shelf& shelf = *shelves_[tier];
   if (shelf.quota_bytes() != 0 && reserve_bytes > shelf.quota_bytes()) {
     return Status::Full(fmt::format("a chunk of {} does not fit a tier of {}",
@@ -42,21 +43,22 @@ Result<Draft> Store::OpenDraft(size_t tier, uint64_t reserve_bytes) {
     ++shelf.draft_count;
   }
   auto draft = shelf.tier->NewDraft(reserve_bytes);
-  Status room = draft.ok() ? MakeRoom(tier) : draft.status();
+  Status room = draft.ok() ? MakeRoom(tier, copy) : draft.status();
   if (room.ok()) return draft;
   Unreserve(tier, reserve_bytes);
-  NoteWriteFailure(tier, room);
+  // What others must not go for is no failure of the tier.
+  if (copy == nullptr || copy->evicts_all) NoteWriteFailure(tier, room);
   return room;
 }
 
-Status Store::GrowReservation(size_t tier, uint64_t more_bytes) {
+Status Store::GrowReservation(size_t tier, uint64_t more_bytes, const SecondCopy* copy) {
   Shelf& shelf = *shelves_[tier];
   {
     std::lock_guard lock(mutex_);
     shelf.reserved_bytes += more_bytes;
     shelf.unscanned_bytes += more_bytes;
   }
-  Status room = MakeRoom(tier);
+  Status room = MakeRoom(tier, copy);
   if (room.ok()) return room;
   std::lock_guard lock(mutex_);
   shelf.reserved_bytes -= more_bytes;
@@ -201,7 +203,7 @@ bool Store::HasUnscanned(size_t tier) const {
 }
 
 // kFull when the tier stays above its quota or below its floor.
-Status Store::MakeRoom(size_t tier) {
+Status Store::MakeRoom(size_t tier, const SecondCopy* copy) {
   Shelf& shelf = *shelves_[tier];
   if (ScanIsDue(tier)) Rescan(tier);
   Level level = LevelOf(tier);
@@ -213,25 +215,26 @@ Status Store::MakeRoom(size_t tier) {
     return Status::OK();  // it fits, and another thread is at it
   }
   if (HasUnscanned(tier)) Rescan(tier);
-  EvictToLow(tier);
+  EvictToLow(tier, copy);
   if (Excess(tier, 1.0) == 0) return Status::OK();
   return Status::Full(fmt::format(
       "the tier {}:{} has no room; give it a larger quota or free space on its disk",
       model::MediumName(shelf.options.spec.medium), shelf.options.spec.path));
 }
 
-void Store::EvictToLow(size_t tier) {
+void Store::EvictToLow(size_t tier, const SecondCopy* copy) {
   Shelf& shelf = *shelves_[tier];
   if (LevelOf(tier) == Level::kBelowHigh || !CanMakeRoom(tier)) return;
   for (int round = 0; round < kEvictRoundsMax; ++round) {
     uint64_t excess = Excess(tier, shelf.options.low_watermark);
     if (excess == 0) return;
-    EvictBytes(tier, excess, Mapped::kNo);
+    EvictBytes(tier, excess, Mapped::kNo, copy);
   }
   // What is mapped frees nothing yet, but its readers are told to let go, so that the
-  // chunks to come find room.
+  // chunks to come find room. For a second copy they would only ask for theirs again.
+  if (copy != nullptr && !copy->evicts_all) return;
   uint64_t excess = Excess(tier, 1.0);
-  if (excess > 0) EvictBytes(tier, excess, Mapped::kYes);
+  if (excess > 0) EvictBytes(tier, excess, Mapped::kYes, copy);
 }
 
 // False when not even an empty tier would do (others fill the disk, say): then what is
@@ -242,9 +245,10 @@ bool Store::CanMakeRoom(size_t tier) const {
   return excess <= shelves_[tier]->index.bytes();
 }
 
-void Store::EvictBytes(size_t tier, uint64_t bytes, Mapped mapped) {
+void Store::EvictBytes(size_t tier, uint64_t bytes, Mapped mapped,
+                       const SecondCopy* copy) {
   uint64_t evicted = 0;
-  for (const EvictionCandidate& victim : Victims(tier, mapped)) {
+  for (const EvictionCandidate& victim : Victims(tier, mapped, copy)) {
     if (evicted >= bytes) return;
     if (WasUsedElsewhere(tier, victim)) continue;  // a later round sees its new place
     EvictOne(tier, victim.key);
@@ -252,7 +256,8 @@ void Store::EvictBytes(size_t tier, uint64_t bytes, Mapped mapped) {
   }
 }
 
-std::vector<EvictionCandidate> Store::Victims(size_t tier, Mapped mapped) {
+std::vector<EvictionCandidate> Store::Victims(size_t tier, Mapped mapped,
+                                              const SecondCopy* copy) {
   std::vector<EvictionCandidate> candidates;
   {
     std::lock_guard lock(mutex_);
@@ -264,7 +269,12 @@ std::vector<EvictionCandidate> Store::Victims(size_t tier, Mapped mapped) {
   LearnLastUse(tier, candidates);
   bool leaves_store = tier + 1 == shelves_.size();
   for (EvictionCandidate& candidate : candidates) candidate.leaves_store = leaves_store;
-  options_.policy->Order(candidates);
+  if (copy == nullptr) {
+    options_.policy->Order(candidates);
+    return candidates;
+  }
+  size_t free_count = options_.policy->OrderForSecondCopy(copy->key, candidates);
+  if (!copy->evicts_all) candidates.resize(free_count);
   return candidates;
 }
 
@@ -320,9 +330,8 @@ bool Store::DemoteBeforeEviction(size_t tier, const Hash128& key) {
   return false;
 }
 
-Status Store::CopyToTier(size_t from, size_t to, const Hash128& key) {
-  Found found;
-  if (!LookUp(from, key, &found)) return Status::NotFound("the chunk left its tier");
+Status Store::CopyToTier(size_t from, size_t to, const Hash128& key, Deadline deadline) {
+  FB_ASSIGN_OR_RETURN(Found found, LookUp(from, key, deadline));
   auto chunk = OpenFound(from, found);
   if (found.must_verify) EndVerification(from, found, chunk.ok());
   if (!chunk.ok()) return chunk.status();
@@ -333,7 +342,8 @@ Status Store::CopyToTier(size_t from, size_t to, const Hash128& key) {
                       .first_tier = to,
                       .tier_end = to + 1,
                       .memory_last = false,
-                      .hand_out = false});
+                      .hand_out = false,
+                      .second_copy = options_.policy->IsSecondCopy(key)});
   FB_RETURN_NOT_OK(writer.Start(chunk->size));
   FB_RETURN_NOT_OK(ReadThrough(chunk->fd->get(), [&](const char* data, size_t size) {
     return writer.Append(data, size);

@@ -1,6 +1,7 @@
 // Many threads on one store, for the sanitizers' eyes as well.
 #include <gtest/gtest.h>
 
+#include <future>
 #include <thread>
 
 #include "storage/store_testing.h"
@@ -117,6 +118,35 @@ TEST(StoreThreads, AStoreThatIsDurableServesBeforeTheDiskHasIt) {
   EXPECT_TRUE(ReadAll(*store->Get(KeyOf(7))) == BytesOf(KeyOf(7), 1'000'000));
   EXPECT_FALSE(store->Get(KeyOf(19)).ok());
   EXPECT_TRUE(FilesUnder(dir / "store/tmp").empty());
+}
+
+// Another process removed the chunk, and the thread that finds out takes its time.
+TEST(StoreThreads, WaitForAVerificationNoLongerThanTheirDeadline) {
+  TempDir dir;
+  ASSERT_TRUE(
+      Put(*OpenOrDie(OptionsOf({DirectoryOptions(dir / "s")})), 1, kChunkBytes).ok());
+  std::promise<void> entered, leave;
+  StoreOptions options = OptionsOf({DirectoryOptions(dir / "s")});
+  options.on_evict = [&, left = leave.get_future().share()](const Hash128&) {
+    entered.set_value();
+    left.wait();
+  };
+  auto store = OpenOrDie(std::move(options));
+  ASSERT_TRUE(fs::remove(FileOf(dir / "s", KeyOf(1))));
+  auto finder = std::async(std::launch::async, [&] { return store->Get(KeyOf(1)); });
+  entered.get_future().wait();
+  Status late = store->Get(KeyOf(1), Deadline::After(milliseconds(20))).status();
+  EXPECT_EQ(late.code(), StatusCode::kDeadline);
+  EXPECT_NE(late.message().find(KeyOf(1).ToHex()), std::string::npos) << late;
+  EXPECT_EQ(store->Get(KeyOf(2), Deadline::After(milliseconds(0))).status().code(),
+            StatusCode::kNotFound)
+      << "of other chunks nobody waits";
+  auto patient = std::async(std::launch::async, [&] {
+    return store->Get(KeyOf(1), Deadline::After(std::chrono::minutes(1)));
+  });
+  leave.set_value();
+  EXPECT_EQ(finder.get().status().code(), StatusCode::kNotFound);
+  EXPECT_EQ(patient.get().status().code(), StatusCode::kNotFound);
 }
 
 }  // namespace

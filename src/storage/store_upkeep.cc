@@ -61,7 +61,7 @@ size_t Store::Trim() {
   for (size_t tier = 0; tier < shelves_.size(); ++tier) {
     std::lock_guard evicting(shelves_[tier]->evicting);
     Rescan(tier);
-    EvictToLow(tier);
+    EvictToLow(tier, nullptr);
   }
   for (auto& shelf : shelves_) {
     std::lock_guard lock(mutex_);

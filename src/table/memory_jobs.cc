@@ -146,7 +146,8 @@ Status RunMemoryJobs(const MemoryJobs& jobs) {
 Status TooLargeForMemory(const Status& failure) {
   return {failure.code(),
           failure.message() +
-              "; nothing else was being decoded: the node needs more --fill-memory"};
+              "; nothing else was being decoded: give the node more --fill-memory, or, "
+              "where a head plans the dataset, the head more --plan-memory"};
 }
 
 }  // namespace forebay::table

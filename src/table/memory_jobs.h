@@ -30,6 +30,10 @@ struct MemoryJobs {
 // threads of the pool never do, since jobs that hold memory may need them.
 Status RunMemoryJobs(const MemoryJobs& jobs);
 
+// How much of a pool's cap jobs may reserve. The rest is for estimates that are a little
+// low, and for the tails of files that jobs hold while they wait.
+inline uint64_t ReservableBytes(uint64_t cap_bytes) { return cap_bytes - cap_bytes / 16; }
+
 // The kFull of a job that ran alone.
 Status TooLargeForMemory(const Status& failure);
 

@@ -140,7 +140,9 @@ void Members(auto& v, auto& m, Opened*) {
 }
 void Members(auto& v, auto& m, View*) { Walk(v, m.dataset, m.columns); }
 void Members(auto& v, auto& m, Viewed*) { Walk(v, m.view); }
-void Members(auto& v, auto& m, GetChunks*) { Walk(v, m.view, m.timeout_ms, m.refs); }
+void Members(auto& v, auto& m, GetChunks*) {
+  Walk(v, m.view, m.timeout_ms, m.keeps_borrowed, m.refs);
+}
 void Members(auto& v, auto& m, Chunks*) { Walk(v, m.view, m.tight, m.chunks); }
 void Members(auto& v, auto& m, Want*) { Walk(v, m.view, m.refs); }
 void Members(auto& v, auto& m, Release*) { Walk(v, m.view, m.refs); }

@@ -16,7 +16,7 @@
 
 namespace forebay::wire {
 
-constexpr uint32_t kProtocolVersion = 5;
+constexpr uint32_t kProtocolVersion = 6;
 // Chunks asked for in one request; keeps a request inside one message.
 constexpr size_t kRequestRefsMax = 4096;
 
@@ -61,6 +61,9 @@ struct Viewed {
 struct GetChunks {
   uint32_t view = 0;
   uint64_t timeout_ms = 0;
+  // Borrowed chunks stay mapped for as long as the reader likes: kFull unless the node
+  // can lend one more besides. False: they are let go of before the reader asks for more.
+  bool keeps_borrowed = false;
   std::vector<model::ChunkRef> refs;
 };
 // What a fill spent on what, in microseconds.

@@ -25,7 +25,7 @@ std::vector<Message> OneOfEach() {
       Opened{.dataset = 2, .manifest_bytes = 1ULL << 33, .columns = {"x", "y"}},
       View{.dataset = 3, .columns = {0, 5, 9}},
       Viewed{.view = 4},
-      GetChunks{.view = 5, .timeout_ms = 77, .refs = refs},
+      GetChunks{.view = 5, .timeout_ms = 77, .keeps_borrowed = true, .refs = refs},
       Chunks{.view = 6, .tight = true, .chunks = handles},
       Want{.view = 7, .refs = refs},
       Release{.view = 8, .refs = refs},
@@ -112,7 +112,7 @@ TEST(Message, HasTheDocumentedBytes) {
   std::string hello = Encode({0x0807060504030201, Hello{.pid = 2, .program = "ab"}});
   EXPECT_EQ(hello, std::string("\x00\x00"
                                "\x01\x02\x03\x04\x05\x06\x07\x08"
-                               "\x05\x00\x00\x00"
+                               "\x06\x00\x00\x00"
                                "\x02\x00\x00\x00"
                                "\x02\x00\x00\x00"
                                "ab",

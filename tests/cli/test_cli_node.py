@@ -4,13 +4,19 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import tempfile
+import time
 from pathlib import Path
 from socket import create_server
 
 import pytest
+from fault_proxies import FaultProxy
+from ports import free_port
 
 from programs import BIN, is_alive, peer_pid, wait_until, write_table
+
+SERVERS = Path(__file__).resolve().parents[1] / "servers"
 
 
 @pytest.fixture
@@ -103,8 +109,7 @@ def test_status_shows_who_reads(cli, start, table):
     try:
         def views():
             readers = cli.json("status")["nodes"][0]["readers"]
-            assert [r["pid"] for r in readers] in ([], [bench.pid])
-            return readers[0]["views"] if readers else []
+            return next((r["views"] for r in readers if r["pid"] == bench.pid), [])
         wait_until(lambda: views() and views()[0]["positions"] == 80_000, "no progress shown")
         assert views()[0]["uri"] == f"file://{table}"
         line = cli.run("status").stdout.splitlines()[-1]
@@ -233,3 +238,35 @@ def test_node_ends_while_a_reader_waits_for_a_silent_head(cli, start):
         assert node.wait(timeout=15) == 0
         waiting.kill()
         waiting.wait()
+
+
+@pytest.fixture
+def slow_web(table):
+    """The URL of a file of the table, behind a proxy that can make its reads hang."""
+    port = free_port()
+    server = subprocess.Popen([sys.executable, SERVERS / "http_server.py", str(port), table])
+    try:
+        with FaultProxy(port) as proxy:
+            name = sorted(path.name for path in Path(table).glob("*.parquet"))[0]
+            yield proxy, f"{proxy.endpoint}/{name}"
+    finally:
+        server.kill()
+        server.wait()
+
+
+@pytest.mark.parametrize("planned", [True, False])
+def test_node_ends_soon_while_its_source_hangs(cli, start, slow_web, planned):
+    proxy, url = slow_web
+    node = start()
+    if planned:
+        wait_until(lambda: cli.run("inspect", url).returncode == 0, "no web server")
+    proxy.plan("read", "stall", times=1_000_000)
+    waiting = subprocess.Popen([BIN / "forebay", "warmup", url], env=cli.env,
+                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    wait_until(lambda: proxy.fired() > 0, "nobody reads")
+    began = time.monotonic()
+    node.send_signal(signal.SIGTERM)
+    assert node.wait(timeout=60) == 0
+    assert time.monotonic() - began < 3
+    waiting.kill()
+    waiting.wait()

@@ -9,6 +9,8 @@ import pytest
 from heads import Head, Node, Process, wait_until, write_table
 from ports import free_port
 
+from forebay.head_leases import HeadLeases
+
 PROXY = Path(__file__).resolve().parents[1] / "servers/fault_proxy.py"
 
 
@@ -31,6 +33,20 @@ def test_one_leads_and_the_other_sends_on(tmp_path, etcd, processes, table):
     assert status == 200 and answer["rows"] == 3_000
     assert leader.get("/v1/datasets/events")["rows"] == 3_000
     assert b"forebay_head_leads 0" in follower.call("GET", "/metrics", raw=True)[1]
+
+
+def test_leases_of_one_head_are_kept_by_the_one_that_leads(tmp_path, etcd, processes,
+                                                           monkeypatch):
+    monkeypatch.setattr("forebay.head_leases._PATIENCE_SECONDS", 20)
+    leader, follower = two_heads(tmp_path, etcd, processes)
+    leases = HeadLeases(follower.address, epoch="e", rows=100, lease_rows=60,
+                        lease_ms=60_000, holder="rank 0")
+    first = leases.take()
+    assert (first.first, first.count) == (0, 60)
+    leader.kill(15)
+    # The head that sent us on leads now.
+    assert leases.acknowledge(first.fence, 60)
+    assert leases.progress() == (100, 60, 0)
 
 
 @pytest.mark.alone

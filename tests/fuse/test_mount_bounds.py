@@ -1,43 +1,14 @@
 """What a mount takes of its host stays bounded: threads, descriptors, links to the node."""
 
-import contextlib
 import errno
 import os
-import subprocess
-import sys
 import threading
 import time
-import urllib.request
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import pytest
-from ports import free_port
+from fault_proxies import FaultProxy
 from s3_server import S3Server
-
-PROXY = Path(__file__).parents[1] / "servers/fault_proxy.py"
-
-
-@contextlib.contextmanager
-def proxy_of(server):
-    """(endpoint, hang): an S3 server of which reads hang from hang() on."""
-    port = free_port()
-    process = subprocess.Popen([sys.executable, PROXY, str(port), str(server.port)])
-    endpoint = f"http://127.0.0.1:{port}"
-
-    def ask(what):
-        with urllib.request.urlopen(endpoint + what) as answer:
-            return int(answer.read())
-    try:
-        for _ in range(200):
-            with contextlib.suppress(OSError):
-                ask("/__fired")
-                break
-            time.sleep(0.05)
-        yield endpoint, ask
-    finally:
-        process.kill()
-        process.wait()
 
 
 def read_anew(path):
@@ -58,18 +29,18 @@ def descriptors_of(pid):
 @pytest.mark.parametrize("profile", ["small", "large"])
 def test_cached_files_are_served_while_the_source_hangs(mounts, tmp_path, profile):
     cached = {f"cached/{i:02}": os.urandom(100_000 + i) for i in range(20)}
-    with S3Server(tmp_path / "s3") as server, proxy_of(server) as (endpoint, ask):
+    with S3Server(tmp_path / "s3") as server, FaultProxy(server.port) as proxy:
         server.make_bucket("hangs")
         for name, data in cached.items():
             server.put("hangs", name, data)
         for i in range(280):
             server.put("hangs", f"cold/{i:03}", b"x" * 100_000)
-        options = [word.replace(server.endpoint, endpoint) for word in server.options()]
+        options = [word.replace(server.endpoint, proxy.endpoint) for word in server.options()]
         mount = mounts.mount("s3://hangs", "--profile", profile, "--timeout", "8s", *options)
         for name, data in cached.items():
             assert (mount / name).read_bytes() == data
         mounts.kill_server(mount)  # the next one has nothing mapped
-        ask("/__plan?stage=read&kind=stall&times=1000000")
+        proxy.plan("read", "stall", times=1_000_000)
         failures = []
 
         def wait(name):
@@ -81,7 +52,7 @@ def test_cached_files_are_served_while_the_source_hangs(mounts, tmp_path, profil
         readers = [threading.Thread(target=wait, args=(f"cold/{i:03}",)) for i in range(200)]
         for reader in readers:
             reader.start()
-        while ask("/__fired") < 20:
+        while proxy.fired() < 20:
             assert time.monotonic() - began < 6, "nobody waits"
             time.sleep(0.05)
         for name, data in cached.items():
@@ -107,7 +78,7 @@ def test_cached_files_are_served_while_the_source_hangs(mounts, tmp_path, profil
         assert [error for error, _ in failures] == [errno.ETIMEDOUT] * 280
         # The kernel asks once more by itself when what it read ahead fails.
         assert time.monotonic() - began < 2 * 8 + 8
-        ask("/__clear")
+        proxy.clear()
 
 
 def test_descriptors_stay_few_over_many_refreshes(mounts, tmp_path):
@@ -121,13 +92,13 @@ def test_descriptors_stay_few_over_many_refreshes(mounts, tmp_path):
         (node,) = mounts.node_pids()
         before = descriptors_of(pid), threads_of(node)
         opened = []
-        for i in range(200):
+        for i in range(100):
             server.put("moves", "changes", b"%d" % (1000 + i))
             server.put("moves", f"new/{i}", b"n")
             mounts.run("refresh", mount)
             assert (mount / "changes").read_bytes() == b"%d" % (1000 + i)
             assert (mount / f"new/{i}").read_bytes() == b"n"
-            if i % 40 == 0:
+            if i % 20 == 0:
                 opened.append((open(mount / "changes", "rb"), b"%d" % (1000 + i)))
         assert mounts.serving_pid(mount) == pid
         assert descriptors_of(pid) < before[0] + 60

@@ -6,6 +6,7 @@ import random
 import time
 
 import pytest
+from fault_proxies import FaultProxy
 from mounts import OLD, write_files
 from s3_server import S3Server
 
@@ -70,6 +71,53 @@ def test_an_object_overwritten_in_the_middle_of_a_read_is_never_a_mix(mounts, pl
         assert (mount / name).read_bytes() == bytes(len(data)), "paths are new after a refresh"
         assert_old_or_stale(files[name], data)
         os.close(files[name])
+
+
+@pytest.fixture
+def half_listed(tmp_path):
+    """(server, proxy): a bucket with more objects than a page lists, behind a proxy."""
+    contents = {f"{i:04}": b"old %d" % i for i in range(1010)}
+    folder = write_files(tmp_path / "objects", contents)
+    with S3Server(tmp_path / "s3") as server, FaultProxy(server.port) as proxy:
+        server.adopt(folder, "listed")
+        yield server, proxy
+
+
+def fail_second_page(proxy):
+    proxy.plan("list", "stall", path="continuation-token", times=1000)
+
+
+def change_after_failure(server, proxy):
+    assert proxy.fired() > 0, "no listing failed after its first page"
+    proxy.clear()
+    server.put("listed", "0000-new", b"new")
+    server.put("listed", "0001", b"changed")
+    server.files.delete_file("listed/0002")
+
+
+@pytest.mark.parametrize("fails", ["mount", "refresh"])
+def test_a_listing_that_failed_is_not_gone_on_with_for_long(mounts, half_listed, fails):
+    server, proxy = half_listed
+    options = [word.replace(server.endpoint, proxy.endpoint) for word in server.options()]
+    arguments = ["s3://listed", *options, "--timeout", "3s"]  # a listing is gone on with for 2 s
+    if fails == "refresh":
+        mount = mounts.mount(*arguments)
+        assert (mount / "0001").read_bytes() == b"old 1"
+        assert (mount / "0002").read_bytes() == b"old 2"
+    fail_second_page(proxy)
+    (mounts.folder / "mnt").mkdir(exist_ok=True)
+    failed = mounts.run(*(["refresh", mount] if fails == "refresh" else
+                          ["mount", arguments[0], mounts.folder / "mnt", *arguments[1:]]),
+                        check=False)
+    assert failed.returncode == 9, "it timed out"
+    change_after_failure(server, proxy)
+    if fails == "refresh":
+        mounts.run("refresh", mount)
+    else:
+        mount = mounts.mount(*arguments)
+    assert set(os.listdir(mount)) == {f"{i:04}" for i in range(1010)} - {"0002"} | {"0000-new"}
+    assert (mount / "0000-new").read_bytes() == b"new"
+    assert (mount / "0001").read_bytes() == b"changed"
 
 
 def test_cached_files_go_on_when_the_source_is_gone(mounts, tmp_path):

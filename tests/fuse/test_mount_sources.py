@@ -5,9 +5,9 @@ import threading
 import time
 
 import pytest
+from fault_proxies import FaultProxy
 from mounts import write_files
 from s3_server import S3Server
-from test_mount_bounds import proxy_of
 
 
 @pytest.mark.parametrize("profile", ["small", "large"])
@@ -15,16 +15,16 @@ def test_what_is_not_cached_of_one_source_comes_while_another_hangs(mounts, tmp_
     files = {f"{i:03}": os.urandom(100_000 + i) for i in range(40)}
     small = {f"small/{i:03}": os.urandom(1_000 + i) for i in range(40)}
     folder = write_files(tmp_path / "local", files)
-    with S3Server(tmp_path / "s3") as server, proxy_of(server) as (endpoint, ask):
+    with S3Server(tmp_path / "s3") as server, FaultProxy(server.port) as proxy:
         for bucket in ("hangs", "fine"):
             server.make_bucket(bucket)
             for name, data in (files | small).items():
                 server.put(bucket, name, data)
-        options = [word.replace(server.endpoint, endpoint) for word in server.options()]
+        options = [word.replace(server.endpoint, proxy.endpoint) for word in server.options()]
         mount = mounts.mount(None, "--source", "s3://hangs=hangs", "--source", "s3://fine=fine",
                              "--source", f"{folder}=local", "--profile", profile,
                              "--timeout", "90s", "-O", "http.backoff-ms=1", *options)
-        ask("/__plan?stage=read&kind=stall&times=1000000&path=/hangs/")
+        proxy.plan("read", "stall", times=1_000_000, path="/hangs/")
         failures = []
 
         def wait(name):
@@ -37,7 +37,7 @@ def test_what_is_not_cached_of_one_source_comes_while_another_hangs(mounts, tmp_
         for reader in readers:
             reader.start()
         end = time.monotonic() + 60
-        while ask("/__fired") < 20:
+        while proxy.fired() < 20:
             assert time.monotonic() < end, "nobody waits"
             time.sleep(0.05)
         for source, contents in (("fine", files | small), ("local", files)):

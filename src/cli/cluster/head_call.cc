@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "cluster/messages.h"
+#include "http/percent.h"
 #include "http/plain_call.h"
 
 namespace forebay::cli {
@@ -81,26 +82,33 @@ Result<HeadCall> HeadCall::To(const std::string& heads) {
   return HeadCall(std::move(addresses));
 }
 
-Result<json> HeadCall::Call(const char* method, const std::string& path,
-                            const std::string& body) {
-  bool plans = method == std::string_view("POST");
+Result<json> HeadCall::Call(const Request& request) {
+  bool maybe_done = false;  // by a head whose answer was lost
   Status last;
   for (const std::string& head : heads_) {
     bool is_last = head == heads_.back();
-    // A head that is alive at all says so soon, however long it plans then.
-    if (plans && !is_last) {
+    // A head that is alive at all says so soon, however long it plans then. One that is
+    // not cannot have done what it was never told.
+    if ((request.plans || request.removes) && !is_last) {
       last = Ask({.address = head, .target = "/healthz"}, Deadline::After(kSilence))
                  .status();
       if (!last.ok() && IsForAnother(last)) continue;
     }
-    Deadline deadline = Deadline::After(plans     ? kPlanTimeout
-                                        : is_last ? kTimeout
-                                                  : kSilence);
-    auto answer =
-        Ask({.method = method, .address = head, .target = path, .body = body}, deadline);
+    Deadline deadline = Deadline::After(request.plans ? kPlanTimeout
+                                        : is_last     ? kTimeout
+                                                      : kSilence);
+    auto answer = Ask({.method = request.method,
+                       .address = head,
+                       .target = request.path,
+                       .body = request.body},
+                      deadline);
     if (answer.ok()) return AsJson(*answer);
     last = answer.status();
+    if (maybe_done && request.removes && last.code() == StatusCode::kNotFound) {
+      return json::object();
+    }
     if (!IsForAnother(last)) return last;
+    maybe_done = true;
   }
   return last;
 }
@@ -112,11 +120,11 @@ bool HeadCall::Answers() {
   });
 }
 
-Result<json> HeadCall::Get(const std::string& path) { return Call("GET", path, ""); }
+Result<json> HeadCall::Get(const std::string& path) { return Call({.path = path}); }
 
 Result<json> HeadCall::Post(const std::string& path, const json& body) {
   try {
-    return Call("POST", path, body.dump());
+    return Call({.method = "POST", .path = path, .body = body.dump(), .plans = true});
   } catch (const json::exception&) {
     return Status::Invalid(
         "a head takes names and paths in UTF-8, and one of these is not: rename it");
@@ -124,7 +132,14 @@ Result<json> HeadCall::Post(const std::string& path, const json& body) {
 }
 
 Result<json> HeadCall::Delete(const std::string& path) {
-  return Call("DELETE", path, "");
+  return Call({.method = "DELETE", .path = path, .removes = true});
+}
+
+Result<json> HeadCall::DrainNode(const std::string& id) {
+  return Call({.method = "POST",
+               .path = "/v1/nodes/" + http::PercentEncode(id) + "/drain",
+               .body = "{}",
+               .removes = true});
 }
 
 std::string TextIn(const json& object, const char* name) {

@@ -30,12 +30,21 @@ class HeadCall {
   bool Answers();
   Result<nlohmann::json> Get(const std::string& path);
   Result<nlohmann::json> Post(const std::string& path, const nlohmann::json& body);
+  // What takes something away. Finding nothing is success where an earlier head may have
+  // done it: its answer was lost.
   Result<nlohmann::json> Delete(const std::string& path);
+  Result<nlohmann::json> DrainNode(const std::string& id);
 
  private:
   explicit HeadCall(std::vector<std::string> heads) : heads_(std::move(heads)) {}
-  Result<nlohmann::json> Call(const char* method, const std::string& path,
-                              const std::string& body);
+  struct Request {
+    const char* method = "GET";
+    std::string path{};
+    std::string body{};
+    bool plans = false;    // may take minutes
+    bool removes = false;  // see Delete
+  };
+  Result<nlohmann::json> Call(const Request& request);
 
   std::vector<std::string> heads_;
 };

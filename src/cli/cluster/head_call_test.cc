@@ -25,6 +25,11 @@ http::Reply Redirect(const std::string& address, const http::Received& request) 
   return {.status = 307, .headers = {{"Location", "http://" + address + request.target}}};
 }
 
+http::Reply NotFound() {
+  return {.status = 404,
+          .body = R"({"error": {"code": "not found", "message": "no such dataset"}})"};
+}
+
 TEST(HeadCall, GivesWhatTheHeadAnswers) {
   auto head = Serve([](const http::Received& request) {
     json echo = {{"method", request.method}, {"path", request.path}};
@@ -79,16 +84,52 @@ TEST(HeadCall, TakesARefusalForTheAnswer) {
     ++asked;
     return http::Reply{.body = "{}"};
   });
-  auto first = Serve([](const http::Received&) {
-    return http::Reply{
-        .status = 404,
-        .body = R"({"error": {"code": "not found", "message": "no such dataset"}})"};
-  });
+  auto first = Serve([](const http::Received&) { return NotFound(); });
   HeadCall call = HeadCall::To(AddressOf(*first) + "," + AddressOf(*second)).ValueOrDie();
   Status status = call.Get("/v1/datasets/x").status();
   EXPECT_EQ(status.code(), StatusCode::kNotFound);
   EXPECT_NE(status.message().find("no such dataset"), std::string::npos) << status;
   EXPECT_EQ(asked, 0);
+}
+
+TEST(HeadCall, ADeleteWhoseAnswerWasLostIsDone) {
+  std::atomic<bool> deleted{false};
+  // As a head that ends before its answer is out: its store has done it.
+  auto first = Serve([&](const http::Received& request) {
+    if (request.method != "DELETE") return http::Reply{.body = "ok"};
+    deleted = true;
+    return http::Reply{.status = 503, .body = "{}"};
+  });
+  auto second = Serve([&](const http::Received&) {
+    return deleted ? NotFound() : http::Reply{.body = "{}"};
+  });
+  HeadCall call = HeadCall::To(AddressOf(*first) + "," + AddressOf(*second)).ValueOrDie();
+  EXPECT_TRUE(call.Delete("/v1/datasets/x").ok());
+  EXPECT_TRUE(deleted);
+  HeadCall once = HeadCall::To(AddressOf(*second)).ValueOrDie();
+  EXPECT_EQ(once.Delete("/v1/datasets/x").status().code(), StatusCode::kNotFound);
+}
+
+// A node that was down is gone once it is drained.
+TEST(HeadCall, ADrainWhoseAnswerWasLostIsDone) {
+  std::atomic<bool> drained{false};
+  auto first = Serve([&](const http::Received& request) {
+    if (request.target == "/healthz") return http::Reply{.body = "ok"};
+    drained = request.method == "POST" && request.target == "/v1/nodes/a%2Fb/drain";
+    return http::Reply{.status = 503, .body = "{}"};
+  });
+  auto second = Serve([](const http::Received&) { return NotFound(); });
+  HeadCall call = HeadCall::To(AddressOf(*first) + "," + AddressOf(*second)).ValueOrDie();
+  EXPECT_TRUE(call.DrainNode("a/b").ok());
+  EXPECT_TRUE(drained);
+  HeadCall once = HeadCall::To(AddressOf(*second)).ValueOrDie();
+  EXPECT_EQ(once.DrainNode("a/b").status().code(), StatusCode::kNotFound);
+}
+
+TEST(HeadCall, ADeleteThatNoOtherHeadWasToldFindsNothing) {
+  auto head = Serve([](const http::Received&) { return NotFound(); });
+  HeadCall call = HeadCall::To("127.0.0.1:1," + AddressOf(*head)).ValueOrDie();
+  EXPECT_EQ(call.Delete("/v1/datasets/x").status().code(), StatusCode::kNotFound);
 }
 
 TEST(HeadCall, TakesAnAnswerThatIsNotJsonForCorrupt) {

@@ -6,7 +6,6 @@
 #include "cli/cluster/head_call.h"
 #include "cli/output.h"
 #include "cli/verbs.h"
-#include "http/percent.h"
 
 namespace forebay::cli {
 namespace {
@@ -37,8 +36,7 @@ Run DeclareNodeDrain(CLI::App& app) {
   AddHeadOption(app, &arguments->head);
   return [arguments]() -> Result<ExitCode> {
     FB_ASSIGN_OR_RETURN(HeadCall head, HeadCall::To(arguments->head));
-    std::string path = "/v1/nodes/" + http::PercentEncode(arguments->node) + "/drain";
-    FB_RETURN_NOT_OK(head.Post(path, nlohmann::json::object()).status());
+    FB_RETURN_NOT_OK(head.DrainNode(arguments->node).status());
     return ExitCode::kOk;
   };
 }

@@ -23,24 +23,6 @@ constexpr const char* kHostSocket = "/run/forebay/node.sock";
 constexpr milliseconds kAnswerTimeout = std::chrono::seconds(5);
 constexpr uint64_t kAnswerBytesMax = uint64_t{256} << 20;
 
-// Those who said who they are, without this very program.
-bool IsReader(const NodeStatus& reader) {
-  if (!reader.is_object()) return false;
-  auto pid = reader.find("pid");
-  return pid != reader.end() && *pid != 0 && *pid != ::getpid();
-}
-
-NodeStatus WithoutUs(NodeStatus status) {
-  auto readers = status.find("readers");
-  if (readers == status.end() || !readers->is_array()) return status;
-  auto others = NodeStatus::array();
-  for (NodeStatus& reader : *readers) {
-    if (IsReader(reader)) others.push_back(std::move(reader));
-  }
-  *readers = std::move(others);
-  return status;
-}
-
 Result<NodeStatus> AskConnected(reader::NodeLink& link, Deadline deadline) {
   FB_ASSIGN_OR_RETURN(reader::Answer answer, link.Call(wire::GetStatus{}, {}, deadline));
   auto* text = std::get_if<wire::Text>(&answer.message);
@@ -51,7 +33,7 @@ Result<NodeStatus> AskConnected(reader::NodeLink& link, Deadline deadline) {
                                                  Mapping::Mode::kShared));
   auto status = NodeStatus::parse(mapping->bytes(), nullptr, /*allow_exceptions=*/false);
   if (!status.is_object()) return Status::Corrupt("the node's answer is not JSON");
-  return WithoutUs(std::move(status));
+  return status;
 }
 
 }  // namespace

@@ -21,6 +21,9 @@ void PeerCalls::OnRoster(const cluster::Roster& roster) {
     bool ours = !first.empty() && roster.members()[first[0]].id == self_;
     if (!up || ours) entry.stop.request_stop();
   }
+  std::erase_if(avoided_, [&](const auto& avoided) {
+    return roster.Find(avoided.first) == nullptr;
+  });
 }
 
 void PeerCalls::Avoid(const cluster::Member& member, Fault fault) {

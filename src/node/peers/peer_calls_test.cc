@@ -27,5 +27,15 @@ TEST(PeerCalls, WhoRegisteredAnewIsAvoidedNoMore) {
   EXPECT_EQ(calls.Avoided({.id = "a", .fence = 8}), std::nullopt);
 }
 
+TEST(PeerCalls, MembersThatHaveLeftAreForgotten) {
+  PeerCalls calls("self");
+  cluster::Member stays{.id = "a", .fence = 7}, leaves{.id = "b", .fence = 7};
+  calls.Avoid(stays);
+  calls.Avoid(leaves);
+  calls.OnRoster(*cluster::Roster::Make({.epoch = 1, .members = {stays}}).ValueOrDie());
+  EXPECT_EQ(calls.Avoided(stays), Fault::kSilent);
+  EXPECT_EQ(calls.Avoided(leaves), std::nullopt);
+}
+
 }  // namespace
 }  // namespace forebay::node

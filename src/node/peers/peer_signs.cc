@@ -55,6 +55,16 @@ PeerSigns::OwnTime::~OwnTime() {
   signs_.own_time_ = false;
 }
 
+void PeerSigns::Look() {
+  TimePoint now = clock_.Now();
+  auto missed = now - looked_ - kLookGap;
+  looked_ = now;
+  if (missed <= missed.zero()) return;
+  TimePoint heard = heard_;
+  // Fails where the peer was heard meanwhile, which is just as well.
+  heard_.compare_exchange_strong(heard, std::min(now, heard + missed));
+}
+
 milliseconds PeerSigns::Trouble() const {
   if (expected_) return milliseconds(0);
   milliseconds slow = slow_.load() / 2;

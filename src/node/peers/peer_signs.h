@@ -14,10 +14,11 @@ class PeerSigns {
  public:
   // Bytes that take less time than this are never slow.
   static constexpr milliseconds kInterval{500};
+  static constexpr milliseconds kLookGap{100};
 
   // Both must outlive this.
   explicit PeerSigns(PeerRates* rates, const Clock* clock = &Clock::Real())
-      : rates_(*rates), clock_(*clock), heard_(clock->Now()) {}
+      : rates_(*rates), clock_(*clock), heard_(clock->Now()), looked_(clock->Now()) {}
 
   // The call has begun: what was before does not count.
   void Begin() { heard_ = clock_.Now(); }
@@ -42,6 +43,10 @@ class PeerSigns {
     PeerSigns& signs_;
   };
 
+  // Call this before each look at Trouble(), always from one thread. Where two looks are
+  // further apart than kLookGap, this host stood still, and no silence of a peer follows
+  // from the rest of the time.
+  void Look();
   // How long it has been silent; or slow, which counts half.
   milliseconds Trouble() const;
   bool slow() const { return slow_.load() > milliseconds(0); }
@@ -59,6 +64,7 @@ class PeerSigns {
   PeerRates& rates_;
   const Clock& clock_;
   std::atomic<TimePoint> heard_;
+  TimePoint looked_;
   std::atomic<bool> expected_{false};
   std::atomic<bool> own_time_{false};
   std::atomic<milliseconds> slow_{milliseconds(0)};

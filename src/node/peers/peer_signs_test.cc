@@ -55,6 +55,28 @@ TEST_F(PeerSignsTest, WhatThisNodeDoesWithTheBytesIsNobodysSilence) {
   EXPECT_FALSE(signs.slow());
 }
 
+TEST_F(PeerSignsTest, TimeInWhichThisHostStoodStillIsNoSilence) {
+  PeerSigns signs(&rates_, &clock_);
+  for (int i = 0; i < 10; ++i) {
+    clock_.Advance(milliseconds(20));
+    signs.Look();
+  }
+  EXPECT_EQ(signs.Trouble(), milliseconds(200));
+  clock_.Advance(std::chrono::seconds(30));  // the host was suspended
+  signs.Look();
+  EXPECT_EQ(signs.Trouble(), milliseconds(200) + PeerSigns::kLookGap);
+  // However slow this host is, a peer that says nothing is found out in the end.
+  for (int i = 0; i < 10; ++i) {
+    clock_.Advance(milliseconds(700));
+    signs.Look();
+  }
+  EXPECT_EQ(signs.Trouble(), milliseconds(200) + 11 * PeerSigns::kLookGap);
+  signs.Heard();
+  clock_.Advance(milliseconds(50));
+  signs.Look();
+  EXPECT_EQ(signs.Trouble(), milliseconds(50));
+}
+
 TEST_F(PeerSignsTest, BytesThatTrickleAreTroubleThatCountsHalf) {
   PeerSigns signs(&rates_, &clock_);
   Open(signs);

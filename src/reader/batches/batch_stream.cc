@@ -34,6 +34,14 @@ Result<std::vector<ColumnGatherer>> MakeGatherers(
   return gatherers;
 }
 
+// Sequential batches are slices, which may be kept for long. So they are of memory that
+// other readers do not wait for.
+RemoteTable::MapOptions MapOptionsOf(const BatchOptions& options) {
+  if (options.order.mode != plan::OrderMode::kSequential) return {};
+  return {.mode = options.writable ? Mapping::Mode::kPrivate : Mapping::Mode::kShared,
+          .borrowed = Borrowed::kCopy};
+}
+
 // Bytes of a row where every row has as many; 0 otherwise.
 uint64_t FixedRowBytes(const model::Field& field) {
   auto type = LayoutOf(field);
@@ -106,9 +114,7 @@ BatchStream::BatchStream(std::shared_ptr<RemoteTable> remote, BatchOptions optio
     : options_(std::move(options)),
       order_(std::move(order)),
       shards_(std::move(shards)),
-      table_(std::move(remote), options_.columns,
-             options_.writable && sequential() ? Mapping::Mode::kPrivate
-                                               : Mapping::Mode::kShared),
+      table_(std::move(remote), options_.columns, MapOptionsOf(options_)),
       locator_(table_.manifest()),
       next_(options_.start_step) {}
 
@@ -174,7 +180,10 @@ bool BatchStream::sequential() const {
 }
 
 Result<std::optional<Batch>> BatchStream::Next() {
-  if (next_ >= step_count()) return std::optional<Batch>();
+  if (next_ >= step_count()) {
+    table_.GiveBack();
+    return std::optional<Batch>();
+  }
   uint64_t step = shards_.WorkerStep(next_);
   plan::StepSlice slice = shards_.At(step);
   if (next_ == options_.start_step) {
@@ -325,8 +334,7 @@ Result<std::vector<Column>> BatchStream::FromRuns(const plan::StepSlice& slice) 
   table_.DropEvicted();
   std::vector<Run> runs = RunsOf(slice);
   FB_RETURN_NOT_OK(BringRanges(runs));
-  bool one_slice =
-      runs.size() == 1 && slice.filler == 0 && !table_.IsBorrowed(runs[0].source);
+  bool one_slice = runs.size() == 1 && slice.filler == 0;
   if (!one_slice && slice.filler > 0) FB_RETURN_NOT_OK(table_.MakeFillers());
   std::vector<Column> columns;
   columns.reserve(gatherers_.size());
@@ -375,13 +383,13 @@ Status BatchStream::BringRanges(std::span<const Run> runs) {
     if (!is_filler && !table_.Has(run.source)) missing.push_back(run.source);
   }
   if (missing.empty()) return Status::OK();
-  if (options_.writable || table_.remote()->tight()) {
+  if (options_.writable || table_.has_borrowed() || table_.remote()->tight()) {
     table_.DropBefore(runs.front().source);
     Advance(table_.manifest().ranges()[runs.front().source].first_row);
   }
-  Status brought = table_.Ensure(missing);
-  if (brought.code() == StatusCode::kFull) brought = table_.EnsureAlone(RangesOf(runs));
-  FB_RETURN_NOT_OK(brought);
+  FB_RETURN_NOT_OK(table_.EnsureOrWait(RangesOf(runs)));
+  // What no tier takes would be read ahead of need in vain.
+  if (table_.has_borrowed()) return Status::OK();
   uint32_t first = std::max(wanted_until_, missing.back() + 1);
   uint32_t until = missing.back() + 1 + kLookAheadRanges;
   if (first < until) {
@@ -410,7 +418,7 @@ Result<Batch> Take(std::shared_ptr<RemoteTable> remote, std::shared_ptr<BufferPo
     }
   }
   FB_ASSIGN_OR_RETURN(auto gatherers, MakeGatherers(*remote, columns, pool));
-  ChunkTable table(remote, columns, Mapping::Mode::kShared);
+  ChunkTable table(remote, columns, {.borrowed = Borrowed::kMapBriefly});
   table.DropEvicted();
   std::vector<RowAddress> addresses(rows.size());
   RowLocator(manifest).Locate(rows, addresses);

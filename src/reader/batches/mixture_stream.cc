@@ -64,7 +64,7 @@ struct MixtureStream::Fields {
 class MixtureStream::Source {
  public:
   explicit Source(MixedTable table)
-      : table_(std::move(table.remote), std::move(table.columns), Mapping::Mode::kShared),
+      : table_(std::move(table.remote), std::move(table.columns)),
         places_(std::move(table.places)),
         options_(std::move(table.order)),
         locator_(table_.manifest()),

@@ -33,6 +33,7 @@ Result<std::vector<Column>> PassGather::Gather(std::span<const RowAddress> rows)
     options_.table->DropBorrowed();
     first = last;
   }
+  options_.table->GiveBack();
   auto columns = Join();
   parts_.clear();
   return columns;
@@ -65,7 +66,7 @@ Status PassGather::Bring(std::span<const RowAddress> rows, size_t first, size_t*
   for (;;) {
     auto ranges = RangesOf(rows, std::span(order_).subspan(first, *last - first));
     table.DropEvicted();
-    Status status = table.Ensure(ranges);
+    Status status = table.EnsureBriefly(ranges);
     if (status.code() != StatusCode::kFull) return status;
     if (ranges.size() == 1) return table.EnsureAlone(ranges);
     ranges_max_ = static_cast<uint32_t>(ranges.size() / 2);

@@ -1,6 +1,9 @@
 #include "reader/batches/row_look_ahead.h"
 
 #include <algorithm>
+#include <optional>
+
+#include "reader/batches/pass_gather.h"
 
 namespace forebay::reader {
 
@@ -58,16 +61,20 @@ Result<std::vector<Column>> RowLookAhead::Gather(
   table.AddTimes({.peer = std::chrono::steady_clock::now() - start});
   if (!parts.ok()) return parts.status();
   Learn(*parts);
-  FB_RETURN_NOT_OK(Locate(block, *parts));
+  FB_RETURN_NOT_OK(Locate(block, *parts, gatherers));
   std::vector<Column> columns;
   for (size_t i = 0; i < gatherers.size(); ++i) {
+    std::optional<ChunkColumn> gathered;
+    if (!gathered_.empty()) gathered = AsSource(gathered_[i]);
     std::vector<const ChunkColumn*> sources;
     for (const auto& part : parts->parts) sources.push_back(&part->columns[i]);
     for (uint32_t range : ranges_) sources.push_back(table.Sources(i)[range]);
+    if (gathered) sources.push_back(&*gathered);
     sources.push_back(table.Sources(i)[table.filler_source()]);
     FB_ASSIGN_OR_RETURN(Column column, gatherers[i].Gather(sources, addresses_));
     columns.push_back(std::move(column));
   }
+  gathered_.clear();
   return columns;
 }
 
@@ -78,11 +85,11 @@ void RowLookAhead::Learn(const RemoteTable::RowParts& parts) {
   size_.Learn(parts.part_of.size() - static_cast<uint64_t>(in_chunks), bytes);
 }
 
-Status RowLookAhead::Locate(const Block& block, const RemoteTable::RowParts& parts) {
+Status RowLookAhead::Locate(const Block& block, const RemoteTable::RowParts& parts,
+                            std::span<const ColumnGatherer> gatherers) {
   addresses_.clear();
   std::vector<uint32_t> taken(parts.parts.size());
-  std::vector<uint64_t> rows;  // of chunks
-  std::vector<size_t> places;  // of those among the addresses
+  InChunks in{.first_source = static_cast<uint32_t>(taken.size())};
   std::vector<size_t> fillers;
   size_t row = 0;
   for (uint64_t step = block.first; step < block.end; ++step) {
@@ -93,8 +100,8 @@ Status RowLookAhead::Locate(const Block& block, const RemoteTable::RowParts& par
         return Status::Corrupt("the node names a part of rows that it did not hand over");
       }
       if (part == wire::kRowInChunks) {
-        rows.push_back(block.rows[row]);
-        places.push_back(addresses_.size());
+        in.rows.push_back(block.rows[row]);
+        in.places.push_back(addresses_.size());
       }
       addresses_.push_back(part == wire::kRowInChunks ? RowAddress{}
                                                       : RowAddress{part, taken[part]++});
@@ -104,25 +111,44 @@ Status RowLookAhead::Locate(const Block& block, const RemoteTable::RowParts& par
       addresses_.emplace_back();
     }
   }
-  FB_RETURN_NOT_OK(BringRanges(rows, places, static_cast<uint32_t>(taken.size())));
+  FB_RETURN_NOT_OK(BringRanges(in, gatherers));
   if (!fillers.empty()) FB_RETURN_NOT_OK(options_.table->MakeFillers());
-  auto filler = static_cast<uint32_t>(taken.size() + ranges_.size());
+  size_t before_filler = taken.size() + ranges_.size() + (gathered_.empty() ? 0 : 1);
+  auto filler = static_cast<uint32_t>(before_filler);
   for (size_t place : fillers) addresses_[place] = {filler, 0};
   return Status::OK();
 }
 
-Status RowLookAhead::BringRanges(std::span<const uint64_t> rows,
-                                 std::span<const size_t> places, uint32_t first_source) {
-  std::vector<RowAddress> found(rows.size());
-  options_.locator->Locate(rows, found);
+Status RowLookAhead::BringRanges(const InChunks& in,
+                                 std::span<const ColumnGatherer> gatherers) {
+  std::vector<RowAddress> found(in.rows.size());
+  options_.locator->Locate(in.rows, found);
+  gathered_.clear();
   ranges_.clear();
+  if (in_passes_) return GatherInPasses(in, found, gatherers);
   for (const RowAddress& address : found) ranges_.push_back(address.source);
   std::ranges::sort(ranges_);
   ranges_.erase(std::unique(ranges_.begin(), ranges_.end()), ranges_.end());
-  FB_RETURN_NOT_OK(options_.table->Ensure(ranges_));
-  for (size_t i = 0; i < rows.size(); ++i) {
+  Status brought = options_.table->Ensure(ranges_);
+  if (brought.code() == StatusCode::kFull) return GatherInPasses(in, found, gatherers);
+  FB_RETURN_NOT_OK(brought);
+  for (size_t i = 0; i < found.size(); ++i) {
     auto at = std::ranges::lower_bound(ranges_, found[i].source) - ranges_.begin();
-    addresses_[places[i]] = {first_source + static_cast<uint32_t>(at), found[i].row};
+    addresses_[in.places[i]] = {in.first_source + static_cast<uint32_t>(at),
+                                found[i].row};
+  }
+  return Status::OK();
+}
+
+Status RowLookAhead::GatherInPasses(const InChunks& in, std::span<const RowAddress> found,
+                                    std::span<const ColumnGatherer> gatherers) {
+  in_passes_ = true;
+  ranges_.clear();
+  if (found.empty()) return Status::OK();
+  PassGather passes({.table = options_.table, .gatherers = gatherers});
+  FB_ASSIGN_OR_RETURN(gathered_, passes.Gather(found));
+  for (uint32_t i = 0; i < found.size(); ++i) {
+    addresses_[in.places[i]] = {in.first_source, i};
   }
   return Status::OK();
 }

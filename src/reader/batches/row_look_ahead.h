@@ -52,16 +52,27 @@ class RowLookAhead {
   Result<std::vector<Column>> Gather(const Block& block,
                                      std::span<const ColumnGatherer> gatherers);
   void Learn(const RemoteTable::RowParts& parts);
-  // Where the rows of a block are among the parts, then the ranges, then the filler.
-  Status Locate(const Block& block, const RemoteTable::RowParts& parts);
-  Status BringRanges(std::span<const uint64_t> rows, std::span<const size_t> places,
-                     uint32_t first_source);
+  // Where the rows of a block are among the parts, then the ranges or what was gathered
+  // of them, then the filler.
+  Status Locate(const Block& block, const RemoteTable::RowParts& parts,
+                std::span<const ColumnGatherer> gatherers);
+  // Rows that no peer gave, and their places among the addresses.
+  struct InChunks {
+    std::vector<uint64_t> rows{};
+    std::vector<size_t> places{};
+    uint32_t first_source = 0;
+  };
+  Status BringRanges(const InChunks& in, std::span<const ColumnGatherer> gatherers);
+  Status GatherInPasses(const InChunks& in, std::span<const RowAddress> found,
+                        std::span<const ColumnGatherer> gatherers);
 
   const Options options_;
   BlockSize size_;
   std::deque<Block> blocks_;
   std::vector<RowAddress> addresses_;
   std::vector<uint32_t> ranges_;  // that are read from chunks, ascending
+  bool in_passes_ = false;        // ranges were more than can be at hand at once
+  std::vector<Column> gathered_;  // in passes
 };
 
 }  // namespace forebay::reader

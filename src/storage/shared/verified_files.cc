@@ -6,17 +6,16 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <thread>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/hash.h"
 #include "base/unique_fd.h"
 
 namespace forebay::storage {
 namespace {
 
-constexpr int kLockAttempts = 20;
 constexpr std::chrono::milliseconds kLockPause{5};
 constexpr size_t kHexDigits = 32;
 constexpr size_t kLineBytes = 2 * kHexDigits + 2;
@@ -39,13 +38,13 @@ std::vector<std::string> ReadLines(int fd, size_t count_max) {
 // Whoever has the lock has it for a moment; where it stays taken (a home folder's server
 // lost its holder) nobody waits: a line that is lost costs one more reading. Where locks
 // do not work, a line of another process may be lost.
-bool LockSoon(int fd) {
-  for (int attempt = 0; attempt < kLockAttempts; ++attempt) {
+bool LockSoon(int fd, Deadline deadline) {
+  for (;;) {
     if (::flock(fd, LOCK_EX | LOCK_NB) == 0) return true;
     if (errno != EWOULDBLOCK && errno != EINTR) return true;
+    if (deadline.passed()) return false;
     std::this_thread::sleep_for(kLockPause);
   }
-  return false;
 }
 
 }  // namespace
@@ -67,7 +66,7 @@ void VerifiedFiles::Remember(std::string_view path, std::string_view state) cons
   if (options_.folder.empty()) return;
   UniqueFd fd(::open(BucketOf(path).c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   if (!fd.valid()) return;
-  if (!LockSoon(fd.get())) return;
+  if (!LockSoon(fd.get(), Deadline::After(options_.lock_wait))) return;
   std::string line = LineOf(path, state);
   auto lines = ReadLines(fd.get(), options_.lines_max);
   std::erase_if(lines, [&](const std::string& other) {

@@ -4,6 +4,7 @@
 // safe with any number of processes.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -17,6 +18,8 @@ class VerifiedFiles {
     size_t bucket_digits = 3;  // 16^3 files
     // Of 66 bytes: a bucket is a block of a file system, all of them 16 MiB.
     size_t lines_max = 62;
+    // How long Remember waits for other processes before it gives the line up.
+    std::chrono::milliseconds lock_wait{100};
   };
   explicit VerifiedFiles(Options options) : options_(std::move(options)) {}
 

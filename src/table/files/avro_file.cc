@@ -23,6 +23,9 @@ constexpr int64_t kWindowBytes = 8 * kMiB;
 constexpr uint64_t kGroupBytes = 4 * kMiB;
 constexpr uint64_t kUsualCompression = 3;
 constexpr int64_t kSyncBytes = 16;
+// Small reads, and buffers of values that double as they fill.
+constexpr uint64_t kReadBytes = 256 * kKiB;
+constexpr uint64_t kGrowth = 2;
 // Two numbers of at most ten bytes.
 constexpr int64_t kBlockHeadBytesMax = 20;
 
@@ -216,17 +219,44 @@ class AvroFile : public TableFile {
     return groups;
   }
 
-  arrow::Result<std::unique_ptr<BatchStream>> Read(const GroupRead& read) override {
-    size_t count = footer_->runs.size();
-    if (read.first_group > count || read.group_count > count - read.first_group) {
-      return arrow::Status::SerializationError("the file has fewer blocks than expected");
+  // Whatever columns are wanted, runs of blocks are read with all of them; rows are
+  // decoded a batch at a time.
+  arrow::Result<ReadMemory> MemoryOf(const GroupRead& read) override {
+    ARROW_RETURN_NOT_OK(CheckRuns(read));
+    auto wanted = static_cast<uint64_t>(std::max<int64_t>(read.batch_rows, 1));
+    uint64_t densest = 0, all = 0, row_count = 0;
+    ReadMemory memory;
+    for (uint32_t i = 0; i < read.group_count; ++i) {
+      const BlockRun& run = footer_->runs[read.first_group + i];
+      GroupLayout group = Measure(run);
+      uint64_t bytes = 0;
+      for (int field : read.fields) bytes += group.column_bytes.at(field);
+      densest = std::max(densest, ShareOf(bytes, wanted, group.row_count));
+      all += bytes;
+      row_count += group.row_count;
+      memory.held_bytes = std::max(memory.held_bytes, static_cast<uint64_t>(run.size));
     }
+    // The next run is read while the blocks of the one before are there.
+    memory.held_bytes = 2 * memory.held_bytes + kReadBytes;
+    memory.batch_bytes = kGrowth * std::max(densest, ShareOf(all, wanted, row_count));
+    return memory;
+  }
+
+  arrow::Result<std::unique_ptr<BatchStream>> Read(const GroupRead& read) override {
+    ARROW_RETURN_NOT_OK(CheckRuns(read));
     auto stream = std::make_unique<AvroStream>(file_.get(), *footer_, read);
     ARROW_RETURN_NOT_OK(stream->Init());
     return stream;
   }
 
  private:
+  arrow::Status CheckRuns(const GroupRead& read) const {
+    size_t count = footer_->runs.size();
+    if (read.first_group > count || read.group_count > count - read.first_group) {
+      return arrow::Status::SerializationError("the file has fewer blocks than expected");
+    }
+    return arrow::Status::OK();
+  }
   // Fixed-size columns exactly, up to their nulls; the others share what is left.
   GroupLayout Measure(const BlockRun& run) const {
     GroupLayout group{.row_count = run.row_count, .column_bytes = {}};

@@ -8,6 +8,8 @@ namespace forebay::table {
 
 // More than any memory; a sum of thousands of these still fits 64 bits.
 constexpr uint64_t kClaimedBytesMax = uint64_t{1} << 50;
+// Buffers of values and levels double as they fill.
+constexpr uint64_t kBufferGrowth = 2;
 
 // A huge claim must not wrap around to a small size.
 inline uint64_t ClaimedProduct(uint64_t a, uint64_t b) {

@@ -17,7 +17,9 @@ struct Footer {
   virtual ~Footer() = default;
 };
 
-// Thread-safe. The key is the object's content hash, so a changed file is another entry.
+// Thread-safe. A footer may allocate from the memory pool it was read with, so that pool
+// must outlive the cache. The key is the object's content hash, so a changed file is
+// another entry.
 class FooterCache {
  public:
   explicit FooterCache(uint64_t capacity_bytes = 64 * kMiB)

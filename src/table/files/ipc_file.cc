@@ -7,6 +7,7 @@
 
 #include "base/arrow_status.h"
 #include "base/size.h"
+#include "table/files/claimed_bytes.h"
 #include "table/files/ipc_layout.h"
 #include "table/files/table_file.h"
 
@@ -178,6 +179,23 @@ bool HasDictionary(const arrow::DataType& type) {
                              [](const auto& f) { return HasDictionary(*f->type()); });
 }
 
+// What an index of a dictionary takes: the smallest one that the type has.
+uint64_t IndexBytes(const arrow::DataType& type) {
+  if (type.id() == arrow::Type::DICTIONARY) {
+    const auto& indices = *static_cast<const arrow::DictionaryType&>(type).index_type();
+    return static_cast<uint64_t>(std::max(indices.bit_width() / 8, 1));
+  }
+  if (type.id() == arrow::Type::EXTENSION) {
+    return IndexBytes(*static_cast<const arrow::ExtensionType&>(type).storage_type());
+  }
+  uint64_t smallest = sizeof(int64_t);
+  for (const auto& field : type.fields()) {
+    if (!HasDictionary(*field->type())) continue;
+    smallest = std::min(smallest, IndexBytes(*field->type()));
+  }
+  return smallest;
+}
+
 bool HasDictionary(const arrow::Schema& schema) {
   return std::ranges::any_of(schema.fields(),
                              [](const auto& f) { return HasDictionary(*f->type()); });
@@ -199,8 +217,8 @@ class IpcFile : public TableFile {
   // Dictionaries stay in memory, and messages that are not read column by column come as
   // a whole.
   arrow::Result<ReadMemory> MemoryOf(const GroupRead& read) override {
-    ARROW_ASSIGN_OR_RAISE(ReadMemory memory, TableFile::MemoryOf(read));
-    if (ReadsColumns()) return memory;
+    if (ReadsColumns()) return TableFile::MemoryOf(read);
+    ARROW_ASSIGN_OR_RAISE(ReadMemory memory, MemoryOfGroups(DecodedGroups(), read));
     int64_t largest = 0;
     for (uint32_t i = 0; i < read.group_count; ++i) {
       const IpcBlock& block = layout_->batches[read.first_group + i].block;
@@ -224,6 +242,24 @@ class IpcFile : public TableFile {
   }
 
  private:
+  // With the values of dictionaries in each row that has them.
+  std::vector<GroupLayout> DecodedGroups() const {
+    std::vector<GroupLayout> groups;
+    for (const IpcBatch& batch : layout_->batches) {
+      GroupLayout group = batch.layout;
+      for (size_t i = 0; i < group.column_bytes.size(); ++i) {
+        const auto& type = *layout_->schema->field(static_cast<int>(i))->type();
+        if (!HasDictionary(type) || FixedBits(type)) continue;
+        // Of nested ones there are at most as many as indices fit into the column.
+        bool nested = type.id() != arrow::Type::DICTIONARY;
+        uint64_t values =
+            nested ? group.column_bytes[i] / IndexBytes(type) : group.row_count;
+        group.column_bytes[i] += ClaimedProduct(values, layout_->dictionary_value_bytes);
+      }
+      groups.push_back(std::move(group));
+    }
+    return groups;
+  }
   // Dictionaries and foreign byte order need Arrow's stream reader, which takes whole
   // messages.
   bool ReadsColumns() const {

@@ -24,6 +24,7 @@ constexpr uint64_t kUsualCompression = 2;
 // Field numbers of Arrow's Message.fbs and File.fbs.
 enum MessageField : uint32_t { kHeaderType = 1, kHeader = 2, kBodyLength = 3 };
 enum BatchField : uint32_t { kLength = 0, kBuffers = 2, kCompression = 3, kVariadic = 4 };
+enum DictionaryField : uint32_t { kData = 1 };
 enum FooterField : uint32_t { kDictionaries = 2, kRecordBatches = 3 };
 enum HeaderType : uint8_t { kSchema = 1, kDictionaryBatch = 2, kRecordBatch = 3 };
 
@@ -170,6 +171,35 @@ arrow::Result<FlatTable> ParseMessage(std::string_view bytes) {
   return message;
 }
 
+// What is odd here is found out when the dictionary is read.
+void MeasureDictionary(const FlatTable& message, const IpcBlock& block,
+                       IpcLayout* layout) {
+  if (message.Scalar<uint8_t>(kHeaderType) != kDictionaryBatch) return;
+  FlatTable data = message.Table(kHeader).Table(kData);
+  auto rows = data.ok() ? data.Scalar<int64_t>(kLength) : 0;
+  if (rows <= 0) return;
+  uint64_t factor = data.Table(kCompression).ok() ? kUsualCompression : 1;
+  uint64_t bytes = static_cast<uint64_t>(block.body_bytes) * factor;
+  layout->dictionary_value_bytes =
+      std::max(layout->dictionary_value_bytes, bytes / static_cast<uint64_t>(rows) + 1);
+}
+
+arrow::Status ReadDictionaryHeaders(const std::shared_ptr<ObjectFile>& file,
+                                    IpcLayout* layout) {
+  std::vector<arrow::io::ReadRange> ranges;
+  for (const IpcBlock& block : layout->dictionaries) {
+    ranges.push_back({block.offset, block.metadata_bytes});
+  }
+  if (ranges.empty()) return arrow::Status::OK();
+  ARROW_RETURN_NOT_OK(ToArrow(file->Prefetch(ranges)));
+  for (const IpcBlock& block : layout->dictionaries) {
+    ARROW_ASSIGN_OR_RAISE(auto bytes, file->ReadAt(block.offset, block.metadata_bytes));
+    ARROW_ASSIGN_OR_RAISE(FlatTable message, ParseMessage(View(*bytes)));
+    MeasureDictionary(message, block, layout);
+  }
+  return arrow::Status::OK();
+}
+
 // Batch headers are read in parallel and in few requests.
 arrow::Status ReadBatchHeaders(const std::shared_ptr<ObjectFile>& file,
                                const std::vector<IpcBlock>& blocks, IpcLayout* layout) {
@@ -238,7 +268,10 @@ arrow::Status AddMessage(std::string_view bytes, IpcBlock block, IpcLayout* layo
     layout->schema_block = block;
     return ParseSchema(bytes).Value(&layout->schema);
   }
-  if (type == kDictionaryBatch) layout->dictionaries.push_back(block);
+  if (type == kDictionaryBatch) {
+    layout->dictionaries.push_back(block);
+    MeasureDictionary(message, block, layout);
+  }
   if (type == kRecordBatch) return AddBatch(message, block, layout);
   if (type == kSchema) return Broken("the stream has a second schema");
   return arrow::Status::OK();
@@ -264,6 +297,7 @@ arrow::Status ReadFileLayout(const std::shared_ptr<ObjectFile>& file, IpcLayout*
   ARROW_RETURN_NOT_OK(AddMessage(schema, block, layout));
   ARROW_ASSIGN_OR_RAISE(layout->dictionaries,
                         ParseBlocks(footer.Vector(kDictionaries, kBlockWidth), size));
+  ARROW_RETURN_NOT_OK(ReadDictionaryHeaders(file, layout));
   ARROW_ASSIGN_OR_RAISE(auto blocks,
                         ParseBlocks(footer.Vector(kRecordBatches, kBlockWidth), size));
   return ReadBatchHeaders(file, blocks, layout);

@@ -32,6 +32,8 @@ struct IpcLayout : Footer {
   std::shared_ptr<arrow::Schema> schema;
   IpcBlock schema_block;
   std::vector<IpcBlock> dictionaries;
+  // Of the dictionary with the longest values: how many bytes one has on average.
+  uint64_t dictionary_value_bytes = 0;
   std::vector<IpcBatch> batches;
 };
 

@@ -12,6 +12,7 @@
 
 #include "base/arrow_status.h"
 #include "base/size.h"
+#include "table/files/claimed_bytes.h"
 #include "table/files/parquet_size.h"
 #include "table/files/table_file.h"
 
@@ -27,8 +28,6 @@ constexpr int64_t kHoleBytes = 8 * kKiB;
 // Writers end a page at about 1 MiB, but look at its size after so many values only.
 constexpr uint64_t kPageBytes = 2 * kMiB;
 constexpr uint64_t kPageValues = 1024;
-// A buffer of values or levels doubles as it fills.
-constexpr uint64_t kGrowth = 2;
 constexpr uint64_t kLevelBytes = 2;
 
 using Metadata = std::shared_ptr<parquet::FileMetaData>;
@@ -224,7 +223,7 @@ arrow::Result<ReadMemory> ParquetFile::MemoryOf(const GroupRead& read) {
   }
   ReadMemory memory;
   // Row groups smaller than a batch are joined.
-  memory.batch_bytes = kGrowth * std::max(densest, ShareOf(all, wanted, row_count));
+  memory.batch_bytes = kBufferGrowth * std::max(densest, ShareOf(all, wanted, row_count));
   memory.held_bytes = std::reduce(pages.begin(), pages.end());
   auto compressed = static_cast<uint64_t>(std::max<int64_t>(plan.compressed_bytes, 0));
   uint64_t buffers =

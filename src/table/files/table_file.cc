@@ -16,8 +16,6 @@ namespace {
 
 using FilePtr = std::unique_ptr<TableFile>;
 
-// Buffers of values double as they fill.
-constexpr uint64_t kGrowth = 2;
 // Small reads: headers, indices.
 constexpr uint64_t kReadBytes = 256 * kKiB;
 // The guess at where a footer begins, and a footer twice as large.
@@ -95,10 +93,15 @@ uint64_t ShareOf(uint64_t bytes, uint64_t rows, uint64_t row_count) {
          1;
 }
 
-// Groups are read as a whole: their bytes are there as they are stored, which are at most
-// as many as the decoded ones, and as rows.
 arrow::Result<ReadMemory> TableFile::MemoryOf(const GroupRead& read) {
   ARROW_ASSIGN_OR_RAISE(auto groups, Groups());
+  return MemoryOfGroups(groups, read);
+}
+
+// Their bytes are there as they are stored, which are at most as many as the decoded
+// ones, and as rows.
+arrow::Result<ReadMemory> TableFile::MemoryOfGroups(
+    const std::vector<GroupLayout>& groups, const GroupRead& read) {
   if (read.first_group > groups.size() ||
       read.group_count > groups.size() - read.first_group) {
     return arrow::Status::SerializationError("the file has fewer groups than expected");
@@ -114,7 +117,8 @@ arrow::Result<ReadMemory> TableFile::MemoryOf(const GroupRead& read) {
   }
   auto wanted = static_cast<uint64_t>(std::max<int64_t>(read.batch_rows, 1));
   uint64_t batch = std::max(largest, ShareOf(all, wanted, row_count));
-  return ReadMemory{.held_bytes = largest + kReadBytes, .batch_bytes = kGrowth * batch};
+  return ReadMemory{.held_bytes = largest + kReadBytes,
+                    .batch_bytes = kBufferGrowth * batch};
 }
 
 uint64_t OpenMemoryBytes(model::FileFormat format, int64_t object_bytes) {

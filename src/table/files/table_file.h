@@ -72,6 +72,9 @@ class TableFile {
   // Rather too much than too little: memory is reserved by it. A group that is not there
   // is an error.
   virtual arrow::Result<ReadMemory> MemoryOf(const GroupRead& read);
+  // The same for groups that are read as a whole.
+  static arrow::Result<ReadMemory> MemoryOfGroups(const std::vector<GroupLayout>& groups,
+                                                  const GroupRead& read);
   // Of a Parquet file: the way to its statistics and bloom filters. nullptr of others.
   virtual arrow::Result<std::unique_ptr<parquet::ParquetFileReader>> Parquet();
 };

@@ -12,34 +12,34 @@
 namespace forebay::table::iceberg {
 namespace {
 
-enum Slot {
-  kPath,
-  kLength,
-  kSpecId,
-  kContent,
-  kSequenceNumber,
-  kAddedSnapshotId,
-  kAddedFiles,
-  kExistingFiles,
-  kPartitions,
-  kKeyMetadata,
-  kFirstRowId,
+enum ManifestSlot {
+  kManifestPath,
+  kManifestLength,
+  kManifestSpecId,
+  kManifestContent,
+  kManifestSequenceNumber,
+  kManifestAddedSnapshotId,
+  kManifestAddedFiles,
+  kManifestExistingFiles,
+  kManifestPartitions,
+  kManifestKeyMetadata,
+  kManifestFirstRowId,
 };
 
 constexpr WantedField kManifestFields[] = {
-    {500, "manifest_path", kPath, Shape::kText, true},
-    {501, "manifest_length", kLength, Shape::kInteger, true},
-    {502, "partition_spec_id", kSpecId, Shape::kInteger, true},
-    {517, "content", kContent, Shape::kInteger},
-    {515, "sequence_number", kSequenceNumber, Shape::kInteger},
-    {503, "added_snapshot_id", kAddedSnapshotId, Shape::kInteger},
-    {504, "added_files_count", kAddedFiles, Shape::kInteger},
-    {504, "added_data_files_count", kAddedFiles, Shape::kInteger},
-    {505, "existing_files_count", kExistingFiles, Shape::kInteger},
-    {505, "existing_data_files_count", kExistingFiles, Shape::kInteger},
-    {507, "partitions", kPartitions, Shape::kList},
-    {519, "key_metadata", kKeyMetadata, Shape::kBytes},
-    {520, "first_row_id", kFirstRowId, Shape::kInteger},
+    {500, "manifest_path", kManifestPath, Shape::kText, true},
+    {501, "manifest_length", kManifestLength, Shape::kInteger, true},
+    {502, "partition_spec_id", kManifestSpecId, Shape::kInteger, true},
+    {517, "content", kManifestContent, Shape::kInteger},
+    {515, "sequence_number", kManifestSequenceNumber, Shape::kInteger},
+    {503, "added_snapshot_id", kManifestAddedSnapshotId, Shape::kInteger},
+    {504, "added_files_count", kManifestAddedFiles, Shape::kInteger},
+    {504, "added_data_files_count", kManifestAddedFiles, Shape::kInteger},
+    {505, "existing_files_count", kManifestExistingFiles, Shape::kInteger},
+    {505, "existing_data_files_count", kManifestExistingFiles, Shape::kInteger},
+    {507, "partitions", kManifestPartitions, Shape::kList},
+    {519, "key_metadata", kManifestKeyMetadata, Shape::kBytes},
+    {520, "first_row_id", kManifestFirstRowId, Shape::kInteger},
 };
 
 enum SummarySlot { kContainsNull, kContainsNan, kLower, kUpper };
@@ -51,13 +51,13 @@ constexpr WantedField kSummaryFields[] = {
     {511, "upper_bound", kUpper, Shape::kBytes},
 };
 
-class Reader {
+class ManifestListReader {
  public:
-  static Result<Reader> Make(const avro::Schema& schema) {
-    Reader reader;
+  static Result<ManifestListReader> Make(const avro::Schema& schema) {
+    ManifestListReader reader;
     FB_ASSIGN_OR_RETURN(reader.steps_, Project(schema, kManifestFields));
     for (const Step& step : reader.steps_) {
-      if (step.slot != kPartitions) continue;
+      if (step.slot != kManifestPartitions) continue;
       const avro::Schema& item = step.type->children[0];
       reader.summary_null_branch_ = item.null_branch();
       reader.summary_bytes_min_ = item.bytes_min;
@@ -82,22 +82,22 @@ class Reader {
  private:
   void ReadField(avro::Decoder& decoder, const Step& step, ManifestFile* manifest) const {
     switch (step.slot) {
-      case kPath: manifest->path = decoder.Bytes(); break;
-      case kLength: manifest->length = decoder.Long(); break;
-      case kSpecId: manifest->spec_id = decoder.Int(); break;
-      case kContent: {
+      case kManifestPath: manifest->path = decoder.Bytes(); break;
+      case kManifestLength: manifest->length = decoder.Long(); break;
+      case kManifestSpecId: manifest->spec_id = decoder.Int(); break;
+      case kManifestContent: {
         int32_t content = decoder.Int();
         if (content < 0 || content > 1) decoder.Fail();
         manifest->holds_deletes = content == 1;
         break;
       }
-      case kSequenceNumber: manifest->sequence_number = decoder.Long(); break;
-      case kAddedSnapshotId: manifest->added_snapshot_id = decoder.Long(); break;
-      case kAddedFiles: manifest->added_files = decoder.Long(); break;
-      case kExistingFiles: manifest->existing_files = decoder.Long(); break;
-      case kPartitions: ReadSummaries(decoder, &manifest->partitions); break;
-      case kKeyMetadata: manifest->encrypted = !decoder.Bytes().empty(); break;
-      case kFirstRowId: manifest->first_row_id = decoder.Long(); break;
+      case kManifestSequenceNumber: manifest->sequence_number = decoder.Long(); break;
+      case kManifestAddedSnapshotId: manifest->added_snapshot_id = decoder.Long(); break;
+      case kManifestAddedFiles: manifest->added_files = decoder.Long(); break;
+      case kManifestExistingFiles: manifest->existing_files = decoder.Long(); break;
+      case kManifestPartitions: ReadSummaries(decoder, &manifest->partitions); break;
+      case kManifestKeyMetadata: manifest->encrypted = !decoder.Bytes().empty(); break;
+      case kManifestFirstRowId: manifest->first_row_id = decoder.Long(); break;
       default: break;
     }
   }
@@ -141,7 +141,7 @@ class Reader {
 
 Result<std::vector<ManifestFile>> ParseManifestList(std::string_view bytes) {
   FB_ASSIGN_OR_RETURN(avro::Header header, avro::ParseHeader(bytes));
-  FB_ASSIGN_OR_RETURN(Reader reader, Reader::Make(header.schema));
+  FB_ASSIGN_OR_RETURN(ManifestListReader reader, ManifestListReader::Make(header.schema));
   FB_ASSIGN_OR_RETURN(auto blocks,
                       avro::BlockReader::Make(header, bytes.substr(header.size)));
   std::vector<ManifestFile> manifests;

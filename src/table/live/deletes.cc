@@ -14,8 +14,6 @@
 namespace forebay::table::live {
 namespace {
 
-// A bitmap of 1 GiB. More rows are not in one file.
-constexpr uint64_t kFileRowsMax = uint64_t{1} << 33;
 constexpr int64_t kHoleBytes = 64 * kKiB;
 constexpr int64_t kVectorBytesMax = 1 * kGiB;
 // Besides the path; and batches are twice as long as others.
@@ -162,13 +160,10 @@ Status DeletedRows::Mark(size_t data_file, const std::vector<uint64_t>& position
   if (positions.empty()) return Status::OK();
   const iceberg::DataFile& file = files_->at(data_file);
   auto row_count = static_cast<uint64_t>(file.record_count);
-  if (row_count > kFileRowsMax) {
-    return Status::Corrupt(
-        fmt::format("{}: its manifest claims {} rows", file.path, file.record_count));
-  }
   std::lock_guard lock(locks_[data_file % kLocks]);
   model::LiveRows& live = live_[data_file];
   if (live.words.empty()) {
+    FB_RETURN_NOT_OK(marks_->Add(file.path, row_count));
     live.row_count = row_count;
     live.Materialize();
   }

@@ -17,6 +17,7 @@
 #include "table/live/delete_scope.h"
 #include "table/live/equality_index.h"
 #include "table/live/file_scan.h"
+#include "table/live/live_marks.h"
 #include "table/live/wanted_columns.h"
 
 namespace forebay::table::live {
@@ -27,6 +28,7 @@ struct DeleteAccess {
   ThreadPool* pool = nullptr;
   arrow::MemoryPool* memory_pool = nullptr;
   MemoryBudget* budget = nullptr;  // of memory_pool; nullptr: nobody counts
+  LiveMarks* marks = nullptr;      // must outlive the deletes
   FooterCache* footers = nullptr;
   Deadline deadline = Deadline::Never();
   std::function<Result<std::string>(std::string_view path)> resolve{};
@@ -40,8 +42,8 @@ struct DeleteAccess {
 // Marks rows as deleted, from several threads.
 class DeletedRows {
  public:
-  explicit DeletedRows(const DataFiles& files)
-      : files_(&files), live_(files.size()), locks_(kLocks) {}
+  DeletedRows(const DataFiles& files, LiveMarks* marks)
+      : files_(&files), marks_(marks), live_(files.size()), locks_(kLocks) {}
 
   // `positions` in the file `data_file`. One that the file does not have is kCorrupt.
   Status Mark(size_t data_file, const std::vector<uint64_t>& positions);
@@ -51,6 +53,7 @@ class DeletedRows {
  private:
   static constexpr size_t kLocks = 64;
   const DataFiles* files_;
+  LiveMarks* marks_;
   std::vector<model::LiveRows> live_;  // no words: untouched
   std::vector<std::mutex> locks_;
 };
@@ -80,7 +83,7 @@ class Deletes {
 
  private:
   Deletes(DeleteAccess access, const iceberg::Scan& scan)
-      : access_(std::move(access)), files_(scan), rows_(files_) {}
+      : access_(std::move(access)), files_(scan), rows_(files_, access_.marks) {}
 
   Status ReadDeletionVectors(const std::vector<iceberg::DataFile>& vectors);
   Status ReadPositionDeletes(const std::vector<iceberg::DataFile>& files);

@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 
+#include "base/size.h"
 #include "table/by_id/labels.h"
 #include "table/files/decode_error.h"
 #include "table/filter/bound_filter.h"
@@ -17,6 +18,9 @@
 
 namespace forebay::table::live {
 namespace {
+
+// Where there is no budget.
+constexpr uint64_t kMarksBytesMax = kGiB;
 
 void KillRange(uint64_t first, uint64_t count, model::LiveRows* live) {
   uint64_t end = first + count;
@@ -94,9 +98,12 @@ Result<model::LiveRows> FileResolver::Resolve(size_t data_file) {
                                        live.row_count));
   }
   if (live.row_count == 0) return live;
+  FB_RETURN_NOT_OK(resolver_.marks_.Add(file_.object.uri, live.row_count));
   if (live.words.empty()) live.Materialize();
-  FB_RETURN_NOT_OK(LookAt(opened, &live));
+  Status looked = LookAt(opened, &live);
   if (live.Count() == live.row_count) live.words.clear();
+  if (!looked.ok() || live.words.empty()) resolver_.marks_.Remove(live.row_count);
+  if (!looked.ok()) return looked;
   return live;
 }
 
@@ -204,7 +211,10 @@ Status FileResolver::Visit(const GroupTask& task, const arrow::RecordBatch& batc
   return Status::OK();
 }
 
-LiveRowsResolver::LiveRowsResolver(LiveOptions options) : options_(std::move(options)) {
+LiveRowsResolver::LiveRowsResolver(LiveOptions options)
+    : options_(std::move(options)),
+      marks_(options_.budget != nullptr ? options_.budget->capacity_bytes()
+                                        : kMarksBytesMax) {
   if (options_.memory_pool == nullptr) {
     options_.memory_pool = arrow::default_memory_pool();
   }
@@ -229,6 +239,7 @@ Result<std::unique_ptr<LiveRowsResolver>> LiveRowsResolver::Make(
                       .pool = from.pool,
                       .memory_pool = from.memory_pool,
                       .budget = from.budget,
+                      .marks = &out->marks_,
                       .footers = from.footers,
                       .deadline = from.deadline,
                       .resolve = from.resolve};

@@ -21,6 +21,7 @@
 #include "table/files/table_file.h"
 #include "table/iceberg/scan.h"
 #include "table/iceberg/table_metadata.h"
+#include "table/live/live_marks.h"
 
 namespace forebay::table {
 namespace filter {
@@ -72,7 +73,8 @@ class LiveRowsResolver {
   uint64_t MemoryBytes(size_t data_file, const FileRef& file,
                        const std::vector<GroupLayout>& groups) const;
   // Plain tables: any index. The rows that the file has; where an Iceberg manifest counts
-  // others that is kCorrupt and names the file.
+  // others that is kCorrupt and names the file. kFull when the bits of all files so far
+  // take more than the budget has.
   Result<model::LiveRows> Of(size_t data_file, const FileRef& file) const;
 
  private:
@@ -81,6 +83,7 @@ class LiveRowsResolver {
   bool FilterTouches(size_t data_file) const;
 
   LiveOptions options_;
+  mutable LiveMarks marks_;
   const iceberg::Scan* scan_ = nullptr;
   std::unique_ptr<Deletes> deletes_;
   std::unique_ptr<filter::IcebergFileFilter> files_;

@@ -88,24 +88,28 @@ struct PlainTable {
 
   Result<std::string> Live(const std::string& text, uint32_t object) {
     FB_ASSIGN_OR_RETURN(manifest, sample.Plan());
+    FileRef file{.object = manifest->object(object),
+                 .format = manifest->objects()[object].format,
+                 .context = {}};
+    FB_ASSIGN_OR_RETURN(auto live, Of(text, file, manifest->schema()));
+    std::string out;
+    for (uint64_t i = 0; i < live.row_count; ++i) out += live.Alive(i) ? '1' : '0';
+    return out;
+  }
+  Result<model::LiveRows> Of(const std::string& text, const FileRef& file,
+                             const model::Schema& schema) const {
     FB_ASSIGN_OR_RETURN(auto parsed, filter::Filter::Parse(text));
-    FB_ASSIGN_OR_RETURN(auto filter, filter::Bind(parsed, manifest->schema()));
+    FB_ASSIGN_OR_RETURN(auto filter, filter::Bind(parsed, schema));
     FB_ASSIGN_OR_RETURN(auto resolver,
                         LiveRowsResolver::Make({.source = sample.source,
-                                                .schema = manifest->schema(),
+                                                .schema = schema,
                                                 .filter = &filter,
                                                 .pool = nullptr,
                                                 .memory_pool = nullptr,
                                                 .footers = nullptr,
                                                 .deadline = Deadline::Never(),
                                                 .resolve = {}}));
-    FileRef file{.object = manifest->object(object),
-                 .format = manifest->objects()[object].format,
-                 .context = {}};
-    FB_ASSIGN_OR_RETURN(auto live, resolver->Of(object, file));
-    std::string out;
-    for (uint64_t i = 0; i < live.row_count; ++i) out += live.Alive(i) ? '1' : '0';
-    return out;
+    return resolver->Of(0, file);
   }
 };
 
@@ -124,6 +128,73 @@ TEST(LiveRows, OfPlainTablesKnowTheFoldersNames) {
   table.sample.Put("day=2/a.parquet", WriteParquet(*People(3, 3)));
   EXPECT_EQ(table.Live("day = 2 and id <> 4", 0).ValueOrDie(), "000");
   EXPECT_EQ(table.Live("day = 2 and id <> 4", 1).ValueOrDie(), "101");
+}
+
+// Every 64-bit number of that value, as the metadata of an Arrow file has it.
+std::string WithNumber(std::string bytes, int64_t from, int64_t to) {
+  std::string before(reinterpret_cast<const char*>(&from), sizeof(from));
+  std::string after(reinterpret_cast<const char*>(&to), sizeof(to));
+  size_t count = 0;
+  for (size_t at = bytes.find(before); at != bytes.npos; at = bytes.find(before, at)) {
+    bytes.replace(at, before.size(), after);
+    ++count;
+  }
+  EXPECT_GT(count, 0u);
+  return bytes;
+}
+
+TEST(LiveRows, OfAFileThatClaimsMoreRowsThanAnyHasAreRefused) {
+  constexpr int64_t kRows = 77'777, kClaimed = int64_t{1} << 40;
+  PlainTable table;
+  auto zeros = arrow::Table::Make(arrow::schema({arrow::field("id", arrow::int64())}),
+                                  {LongArray(Longs(kRows, 0))});
+  table.sample.Put("good.arrow", WriteIpc(*zeros));
+  model::Schema schema = table.sample.Plan().ValueOrDie()->schema();
+  std::string uri = "mem://claims/a.arrow";
+  table.sample.source->Put(uri, WithNumber(WriteIpc(*zeros), kRows, kClaimed));
+  FileRef file{.object = table.sample.source->Stat(uri, Deadline::Never()).ValueOrDie(),
+               .format = model::FileFormat::kIpcFile};
+  Status refused = table.Of("id > 5", file, schema).status();
+  EXPECT_EQ(refused.code(), StatusCode::kCorrupt);
+  EXPECT_NE(refused.message().find("a.arrow claims to have 1099511627776 rows"),
+            std::string::npos)
+      << refused;
+}
+
+TEST(LiveRows, OfAllFilesTogetherStayWithinTheBudget) {
+  MemoryBudget budget(20'000);
+  SampleScan table;
+  table.budget = &budget;
+  size_t a = table.AddData(1, Longs(64'000, 1)), b = table.AddData(1, Longs(128'000, 2));
+  auto filter = BindIt("k = 3", table.metadata.schemas[0]);
+  table.filter = &filter;
+  auto resolver = table.Resolver().ValueOrDie();
+  auto live = resolver->Of(a, table.files[a]);
+  ASSERT_TRUE(live.ok()) << live.status();
+  EXPECT_EQ(live->Count(), 0u);
+  EXPECT_EQ(resolver->Of(b, table.files[b]).status(),
+            Status::Full("mem://t/data-1.parquet claims to have 128000 rows; to mark "
+                         "those that live takes 15.6 KiB, and other files of the table "
+                         "have 7.8 KiB of 19.5 KiB"));
+  // Position deletes mark rows, too.
+  table.filter = nullptr;
+  table.AddPositions(2, {{a, 5}, {b, 6}});
+  EXPECT_EQ(table.Resolver().status().code(), StatusCode::kFull);
+}
+
+TEST(LiveRows, OfFilesThatLoseNoneTakeNoMemory) {
+  MemoryBudget budget(10'000);
+  SampleScan table;
+  table.budget = &budget;
+  auto filter = BindIt("v >= 0", table.metadata.schemas[0]);
+  table.filter = &filter;
+  for (int i = 0; i < 3; ++i) table.AddData(1, Longs(64'000, 1));
+  auto resolver = table.Resolver().ValueOrDie();
+  for (const FileRef& file : table.files) {
+    auto live = resolver->Of(0, file);
+    ASSERT_TRUE(live.ok()) << live.status();
+    EXPECT_TRUE(live->all());
+  }
 }
 
 TEST(LiveRows, OfEveryFormatAreTheSame) {

@@ -51,6 +51,7 @@ struct SampleScan {
   iceberg::Scan scan;
   std::vector<FileRef> files;
   const filter::BoundFilter* filter = nullptr;
+  MemoryBudget* budget = nullptr;
   ThreadPool pool{2};
 
   SampleScan() {
@@ -156,6 +157,7 @@ struct SampleScan {
                         .filter = filter,
                         .pool = &pool,
                         .memory_pool = nullptr,
+                        .budget = budget,
                         .footers = nullptr,
                         .deadline = Deadline::Never(),
                         .resolve = [](std::string_view path) -> Result<std::string> {
