@@ -90,12 +90,23 @@ void FillQueue::Stop() {
 std::vector<ChunkFuture> FillQueue::Request(const View& view,
                                             const std::vector<model::ChunkRef>& refs,
                                             const RequestOptions& with) {
-  std::vector<ChunkFuture> futures;
-  futures.reserve(refs.size());
-  for (const model::ChunkRef& ref : refs) {
-    auto stored = options_.store->Get(view.Key(ref), with.deadline);
+  std::vector<ChunkFuture> futures(refs.size());
+  std::vector<size_t> missing;
+  for (size_t i = 0; i < refs.size(); ++i) {
+    auto stored = options_.store->Get(view.Key(refs[i]), with.deadline);
     bool answered = stored.ok() || stored.status().code() == StatusCode::kDeadline;
-    futures.push_back(answered ? Ready(std::move(stored)) : Join(view, ref, with));
+    if (answered) {
+      futures[i] = Ready(std::move(stored));
+    } else {
+      missing.push_back(i);
+    }
+  }
+  if (missing.empty()) return futures;
+  {
+    // All under one lock: a job that started between two groups of its unit would leave
+    // the second to another decode.
+    std::lock_guard lock(mutex_);
+    for (size_t i : missing) futures[i] = Join(view, refs[i], with);
   }
   wake_.notify_all();
   return futures;
@@ -103,9 +114,8 @@ std::vector<ChunkFuture> FillQueue::Request(const View& view,
 
 ChunkFuture FillQueue::Join(const View& view, model::ChunkRef ref,
                             const RequestOptions& with) {
-  Hash128 key = view.Key(ref);
-  std::lock_guard lock(mutex_);
   if (stopping_) return Ready(Stopping());
+  Hash128 key = view.Key(ref);
   auto found = pending_.find(key);
   if (found == pending_.end()) {
     uint32_t unit = view.manifest().ranges()[ref.range].unit;

@@ -112,6 +112,24 @@ class FillQueueTest : public ::testing::Test {
   std::unique_ptr<FillQueue> queue_;
 };
 
+// Threads that have just started look for jobs while the request is still being made.
+TEST_F(FillQueueTest, GroupsOfAUnitThatAreAskedForTogetherShareOneFill) {
+  threads_ = 4;
+  auto refs = UnitChunks(view_.manifest(), 0, view_.columns);
+  ASSERT_GT(refs.size(), 1U);
+  for (int round = 0; round < 200; ++round) {
+    std::atomic<int> fills{0};
+    Start([&](const FillRequest& request, const FillContext&) {
+      ++fills;
+      return request.chunks;
+    });
+    ASSERT_EQ(Wait(Ask(0, Need::kNow, kAnna)), Status::OK());
+    ASSERT_EQ(fills, 1) << round;
+    queue_.reset();
+    for (const auto& ref : refs) ASSERT_TRUE(store_->Remove(view_.Key(ref)).ok());
+  }
+}
+
 // Another process removed the chunk, and the thread that finds out takes its time.
 TEST_F(FillQueueTest, WaitsForAVerificationNoLongerThanItIsTold) {
   Start();
@@ -279,7 +297,6 @@ TEST_F(FillQueueTest, AFillThatFailsDoesNotAnswerForALaterFillOfAChunkItBrought)
   EXPECT_EQ(fills, 2);
 }
 
-// Here the fills wait for memory, which the test holds.
 // No tier takes a chunk.
 class LentFillTest : public FillQueueTest {
  protected:
@@ -305,6 +322,7 @@ TEST_F(LentFillTest, AWarmUpHoldsNoMemoryOfWhatItCounted) {
   EXPECT_NE(wanted[0].get()->chunk.fd, nullptr);
 }
 
+// Here the fills wait for memory, which the test holds.
 class FillMemoryTest : public FillQueueTest {
  protected:
   void Hold() { held_ = *budget_.TryReserve(budget_.capacity_bytes()); }
