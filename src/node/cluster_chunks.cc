@@ -12,9 +12,6 @@ namespace forebay::node {
 namespace {
 
 constexpr milliseconds kChunkPoll{20};
-// A member that would have to read the source is asked after such a silence, and where
-// none is left the source is read here: a false alarm costs a second reading.
-constexpr milliseconds kChunkFillDelay{1'000};
 
 // What the source would answer too.
 bool IsFinal(StatusCode code) {
@@ -135,7 +132,7 @@ bool ClusterChunks::Advance() {
   }
   if (AllCame() || !final_.ok() || wanted_.deadline.passed()) return false;
   if (running_ == 0) return StartNext(Rights::kAll);
-  if (AllInTrouble(kChunkFillDelay)) return StartNext(Rights::kAll);
+  if (AllInTrouble(cluster_.patience().FillDelay())) return StartNext(Rights::kAll);
   if (AllInTrouble(cluster_.patience().Delay())) StartNext(Rights::kStored);
   return true;
 }

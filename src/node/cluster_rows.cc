@@ -15,10 +15,9 @@ namespace {
 constexpr milliseconds kRowPoll{20};
 // A range of which at least one row in so many is needed is brought as a whole.
 constexpr uint64_t kWholeShare = 4;
-// Where a replica cannot be expected elsewhere, others would have to fill first.
-constexpr milliseconds kRowFillDelay{1'000};
-// Everybody asked was silent for so long: the chunks themselves are the way.
-constexpr milliseconds kGiveUpTime{1'500};
+// Rows are given up so much later than the source may be read, and their chunks are asked
+// for instead.
+constexpr milliseconds kGiveUpExtra{500};
 
 }  // namespace
 
@@ -194,9 +193,14 @@ bool ClusterRows::InTrouble(const Leg& leg, milliseconds time) const {
   return cluster_.calls().Avoided(leg.member) == PeerCalls::Fault::kSilent;
 }
 
+// Without replicas others would have to read the source first.
 milliseconds ClusterRows::HedgeDelay() const {
-  milliseconds delay = cluster_.patience().Delay();
-  return peers_.options().replicas > 1 ? delay : std::max(delay, kRowFillDelay);
+  const PeerPatience& patience = cluster_.patience();
+  return peers_.options().replicas > 1 ? patience.Delay() : patience.FillDelay();
+}
+
+milliseconds ClusterRows::GiveUpDelay() const {
+  return cluster_.patience().FillDelay() + kGiveUpExtra;
 }
 
 // Moves a group on; true once it is known where its rows come from.
@@ -217,7 +221,7 @@ bool ClusterRows::Settled(Group& group) {
     AskOthers(group);
   } else if (std::ranges::all_of(group.others, answered)) {
     group.settled = true;
-  } else if (first.failed() || InTrouble(first, kGiveUpTime)) {
+  } else if (first.failed() || InTrouble(first, GiveUpDelay())) {
     GiveUp(group);
   }
   return group.settled;
@@ -241,7 +245,7 @@ void ClusterRows::AskOthers(Group& group) {
 void ClusterRows::GiveUp(Group& group) {
   bool waits = false;
   for (Leg& leg : group.others) {
-    bool in_trouble = InTrouble(leg, kGiveUpTime);
+    bool in_trouble = InTrouble(leg, GiveUpDelay());
     waits = waits || (!leg.ended && !in_trouble);
     if (in_trouble && leg.started) cluster_.calls().Avoid(leg.member);
   }

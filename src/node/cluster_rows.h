@@ -41,6 +41,7 @@ class ClusterRows {
   void Judge(const Leg& leg);
   bool InTrouble(const Leg& leg, milliseconds time) const;
   milliseconds HedgeDelay() const;
+  milliseconds GiveUpDelay() const;
   void StopAll(std::unique_lock<std::mutex>& lock);
   Result<cache::GatheredRows> Assemble();
 

@@ -23,6 +23,17 @@ TEST(PeerPatience, StaysWithinItsBounds) {
   EXPECT_EQ(slow.Delay(), PeerPatience::kMost);
 }
 
+TEST(PeerPatience, ReadsTheSourceLaterWhereAllPeersAreBusy) {
+  PeerPatience unknown, quick, busy, stuck;
+  quick.Record(milliseconds(10));
+  busy.Record(milliseconds(700));
+  stuck.Record(milliseconds(60'000));
+  EXPECT_EQ(unknown.FillDelay(), milliseconds(1'000));
+  EXPECT_EQ(quick.FillDelay(), milliseconds(1'000));
+  EXPECT_EQ(busy.FillDelay(), milliseconds(2'100));
+  EXPECT_EQ(stuck.FillDelay(), milliseconds(5'000));
+}
+
 TEST(PeerPatience, ForgetsWhatWasLongAgo) {
   PeerPatience patience;
   for (int i = 0; i < 128; ++i) patience.Record(milliseconds(900));

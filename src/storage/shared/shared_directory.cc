@@ -257,7 +257,10 @@ Result<SharedEntry> SharedDirectory::TakePlace(const std::string& temp,
     Status status = entry.ok() ? Verify(*entry) : entry.status();
     if (status.ok()) return entry;
     if (attempt == kAttempts) {
-      return error != 0 ? ErrnoStatus(error, "publish " + folder) : status;
+      if (error != 0) status = ErrnoStatus(error, "publish " + folder);
+      // It was published, and another host has removed it since: worth another try.
+      bool removed = status.code() == StatusCode::kNotFound;
+      return removed ? Status::Unavailable(status.message()) : status;
     }
     PauseAfter(attempt);
     (void)TouchNow(bucket);
